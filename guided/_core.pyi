@@ -1,0 +1,178 @@
+"""The C++ core: nodes, automata over tokens, masks. Users see it through `guided`."""
+
+from collections.abc import Sequence
+from typing import Any
+
+class Arena:
+    """Grammar nodes, hash-consed: equal nodes have equal numbers.
+
+    Node numbers are ints. 0 is the empty text, 1 is `never` (matches nothing). All builder methods
+    simplify (`sequence([])` is 0, `choice([])` is 1, `sequence([a, 1])` is 1, choices are sets, ...).
+    Text is matched as UTF-8 bytes.
+
+    Raises:
+        LimitError: more than `max_nodes` nodes, or nesting deeper than 1,000 (sequences and choices of any
+            length count as one level).
+    """
+
+    def __init__(self, max_nodes: int = 2_000_000) -> None: ...
+    def clone(self) -> Arena:
+        """Copy the arena; node numbers stay valid in the copy. A few microseconds for a small one."""
+    def __len__(self) -> int: ...
+    def literal(self, data: bytes | str) -> int:
+        """Match exactly these bytes (a str: its UTF-8)."""
+    def char_class(self, ranges: Sequence[tuple[int, int]]) -> int:
+        """Match one code point out of inclusive ranges, in any order; surrogates are dropped."""
+    def sequence(self, nodes: Sequence[int]) -> int: ...
+    def choice(self, nodes: Sequence[int]) -> int:
+        """Match one of them; literals with a common beginning are shared as a trie, so 20,000 are fine."""
+    def repeat(self, node: int, minimum: int = 0, maximum: int | None = None) -> int:
+        """Match `node` from `minimum` to `maximum` times (None: no end). Counts cost no nodes."""
+    def rule(self, name: str) -> int:
+        """Declare a rule and return the node that refers to it; `define` gives its body, later."""
+    def define(self, rule: int, body: int) -> None: ...
+    def both(self, a: int, b: int) -> int:
+        """Match what `a` and `b` both match. Both must be regular (`is_regular`), else ValueError."""
+    def minus(self, a: int, b: int) -> int:
+        """Match what `a` matches and `b` does not. Both must be regular."""
+    def negation(self, a: int) -> int:
+        """Match every text (valid UTF-8) that `a` does not match."""
+    def any_text(self) -> int:
+        """Match every text: any number of any code points."""
+    def token(self, ids: Sequence[int], negated: bool = False) -> int:
+        """Match one token by its id (or, negated, any one special-or-ordinary token but these)."""
+    def lexeme(self, node: int, priority: int = 0) -> int:
+        """A regular `node` that is matched as by a lexer: longest match, then highest priority.
+
+        Of the lexemes that could start at one place, the match that ends latest is the one that counts;
+        among several that end there, those of the highest priority.
+        """
+    def capture(self, name: str, node: int) -> int:
+        """Match `node` and give the span a name; matching is the same without it."""
+    def set_origin(self, node: int, place: str) -> None:
+        """Remember where in the user's text a node came from; the first place stays."""
+    def origin(self, node: int) -> str | None: ...
+    def is_regular(self, node: int) -> bool:
+        """True if the node holds no rule, token or lexeme."""
+    def is_nullable(self, node: int) -> bool:
+        """True if the node matches the empty text. Only for regular nodes, else ValueError."""
+    def is_void(self, node: int) -> bool:
+        """True if a regular node matches no text at all. Explores products; may raise LimitError."""
+    def matches(self, node: int, data: bytes | str) -> bool:
+        """True if a regular node matches the whole of `data`."""
+    def shortest(self, node: int) -> bytes | None:
+        """Return a shortest text that a regular node matches, None if there is none. May raise LimitError."""
+    def node(self, node: int) -> tuple[Any, ...]:
+        """Describe a node, for tests and tools.
+
+        ("empty",) ("never",) ("literal", bytes) ("class", [(lo, hi), ...]) ("sequence", first, rest)
+        ("choice", [nodes]) ("repeat", node, min, max | None) ("rule", name, body | None) ("both", a, b) ("minus", a, b)
+        ("token", [ids], negated) ("lexeme", node, priority) ("capture", name, node)
+        """
+
+class Vocabulary:
+    """The tokens of a model and what each spells. Built once, shared by all grammars.
+
+    Args:
+        tokens: bytes of each token; None for a special token, an unused id or one that spells nothing.
+        eos: ids that end the text; at least one.
+        size: V, the width of the logits; at least len(tokens). Bits above len(tokens) stay 0.
+
+    Raises:
+        ValueError: no end token, an id out of range, size too small.
+    """
+
+    def __init__(self, tokens: Sequence[bytes | None], eos: Sequence[int], size: int | None = None) -> None: ...
+    @property
+    def size(self) -> int: ...
+    @property
+    def words(self) -> int:
+        """W = ceil(size / 32), words of a mask row."""
+    @property
+    def eos(self) -> list[int]: ...
+    @property
+    def fingerprint(self) -> str:
+        """32 hex digits over all bytes, end tokens and the size."""
+    def token_bytes(self, token: int) -> bytes | None: ...
+    def missing_bytes(self) -> bytes:
+        """The byte values that no token of one byte spells."""
+    def stats(self) -> dict[str, int]: ...
+
+class Automaton:
+    """A grammar over a vocabulary. Filled lazily, shared by any number of threads.
+
+    Args:
+        arena, start: the grammar; the arena is copied, so it may be changed afterwards.
+        max_heads: bound on the heads of one state (ambiguity).
+        max_bytes: bound on the memory of the states. On reaching it new matchers start on an empty table;
+            a single matcher that passes it alone gets LimitError.
+
+    Raises:
+        GrammarError: nothing can match (`start` is unproductive), or a rule is not defined.
+        LimitError: a product of `both`/`minus` is too large.
+    """
+
+    def __init__(
+        self, arena: Arena, start: int, vocabulary: Vocabulary, *, max_heads: int = 10_000, max_bytes: int = 1 << 30
+    ) -> None: ...
+    @property
+    def vocabulary(self) -> Vocabulary: ...
+    def precompute(self, max_states: int | None = None) -> int:
+        """Fill masks and transitions ahead of use, breadth first; returns the number of states known."""
+    def save(self, path: str) -> None: ...
+    @staticmethod
+    def load(path: str, vocabulary: Vocabulary) -> Automaton: ...
+    def stats(self) -> dict[str, int]:
+        """states, masks, transitions, continuations, heads_max, bytes."""
+
+class Matcher:
+    """One sequence under an automaton. Not to be used by two threads at once."""
+
+    def __init__(self, source: Automaton | Matcher) -> None:
+        """Start at the beginning, or as a copy of another matcher."""
+    def fill_mask(self, row: Any) -> None:
+        """Write the allowed tokens into `row`: (W,) int32 or uint32, torch or numpy, CPU, contiguous.
+
+        Bit j of word w is token 32 * w + j. After the end all bits are 0.
+
+        Raises:
+            ShapeError: `row` is something else.
+        """
+    def can_accept(self, token: int) -> bool: ...
+    def accept(self, token: int) -> None: ...
+    def accept_all(self, tokens: Sequence[int]) -> None:
+        """Accept all of them, or none: TokenRejected names the first forbidden one, nothing changed."""
+    def accept_bytes(self, data: bytes) -> None:
+        """Go on by bytes instead of tokens (counts as one token for rollback); TokenRejected if impossible."""
+    def accepted_prefix(self, tokens: Sequence[int]) -> int: ...
+    def rollback(self, count: int) -> None: ...
+    def allowed_tokens(self) -> list[int]: ...
+    def forced_token(self) -> int | None:
+        """The only token allowed, or None if there are several or none."""
+    def allowed_bytes(self) -> bytes:
+        """The byte values that may come next, sorted."""
+    def forced_bytes(self) -> bytes: ...
+    def row_id(self) -> int:
+        """Number of the mask row of this state: equal numbers, equal rows, within one vocabulary."""
+    @property
+    def is_complete(self) -> bool: ...
+    @property
+    def is_terminated(self) -> bool: ...
+    @property
+    def tokens(self) -> list[int]:
+        """The tokens accepted so far (-1 for a piece given by accept_bytes)."""
+    def state(self) -> int: ...
+    def describe(self) -> list[str]:
+        """The heads of the state as text, for `guided explain` and tests."""
+
+def fill_masks(matchers: Sequence[Matcher], mask: Any, threads: int = 0) -> None:
+    """Fill row b of `mask` ((B, W) int32, CPU, rows contiguous) from matchers[b], in threads, without the GIL."""
+
+def apply_mask_cpu(
+    logits: int, dtype: str, batch: int, width: int, stride: int, mask: int, words: int, mask_stride: int, threads: int
+) -> None:
+    """Set logits to -inf where the mask bit is 0, in place, on raw CPU pointers.
+
+    `dtype` is "float32", "float16" or "bfloat16"; strides in elements (logits) and words (mask).
+    Bits beyond `words * 32` count as 0. Callers check shapes (`guided.masks`).
+    """

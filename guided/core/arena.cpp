@@ -1,0 +1,771 @@
+#include "arena.h"
+
+#include <algorithm>
+#include <cstring>
+#include <stdexcept>
+
+#include "errors.h"
+
+namespace guided {
+
+namespace {
+
+constexpr uint32_t kMaxCount = 0x7fffffff;
+
+// The length of the character at the front of `s`, 0 if it is not well-formed (Unicode 15, table 3-7).
+size_t character_length(std::string_view s, uint32_t& code) {
+    auto at = [&](size_t i) { return static_cast<uint8_t>(s[i]); };
+    uint8_t lead = at(0);
+    if (lead < 0x80) {
+        code = lead;
+        return 1;
+    }
+    size_t length = lead >= 0xf0 ? 4 : lead >= 0xe0 ? 3 : 2;
+    if (lead < 0xc2 || lead > 0xf4 || s.size() < length) return 0;
+    code = lead & (0x7f >> length);
+    for (size_t i = 1; i < length; ++i) {
+        if ((at(i) & 0xc0) != 0x80) return 0;
+        code = code << 6 | (at(i) & 0x3f);
+    }
+    constexpr uint32_t kLeast[] = {0, 0, 0x80, 0x800, 0x10000};
+    if (code < kLeast[length] || code > 0x10ffff || (code >= 0xd800 && code <= 0xdfff)) return 0;
+    return length;
+}
+
+uint32_t multiply(uint32_t a, uint32_t b) {
+    if (a == 0 || b == 0) return 0;
+    if (a == kNone || b == kNone) return kNone;
+    uint64_t product = uint64_t{a} * b;
+    if (product > kMaxCount) throw LimitExceeded("a counted repeat is too large", "repetitions", kMaxCount, "");
+    return static_cast<uint32_t>(product);
+}
+
+}  // namespace
+
+Hash128 hash_bytes(std::string_view bytes) {
+    Hash128 h{0x243f6a8885a308d3ULL, 0x13198a2e03707344ULL};
+    for (size_t i = 0; i < bytes.size(); i += 8) {
+        uint64_t word = 0;
+        std::memcpy(&word, bytes.data() + i, std::min<size_t>(8, bytes.size() - i));
+        h = combine(h, word);
+    }
+    return combine(h, bytes.size());
+}
+
+uint32_t decode_one(std::string_view bytes) {
+    uint32_t code = 0;
+    if (bytes.empty() || character_length(bytes, code) != bytes.size()) return kNone;
+    return code;
+}
+
+bool is_utf8(std::string_view bytes) {
+    uint32_t code;
+    while (!bytes.empty()) {
+        size_t n = character_length(bytes, code);
+        if (n == 0) return false;
+        bytes.remove_prefix(n);
+    }
+    return true;
+}
+
+std::string encode_utf8(uint32_t c) {
+    auto tail = [&](int shift) { return static_cast<char>(0x80 | (c >> shift & 0x3f)); };
+    if (c < 0x80) return {static_cast<char>(c)};
+    if (c < 0x800) return {static_cast<char>(0xc0 | c >> 6), tail(0)};
+    if (c < 0x10000) return {static_cast<char>(0xe0 | c >> 12), tail(6), tail(0)};
+    return {static_cast<char>(0xf0 | c >> 18), tail(12), tail(6), tail(0)};
+}
+
+Arena::Arena(uint32_t max_nodes) : max_nodes_(max_nodes) {
+    add({Kind::kEmpty, true, true, true, 0, 0, 0, 0, {1, 2}});
+    add({Kind::kNever, true, false, true, 0, 0, 0, 0, {3, 4}});
+}
+
+uint32_t Arena::check(uint32_t node) const {
+    if (node >= nodes_.size()) throw std::out_of_range("no node has the number " + std::to_string(node));
+    return node;
+}
+
+const std::string* Arena::origin(uint32_t node) const {
+    auto found = origins_.find(node);
+    return found == origins_.end() ? nullptr : &found->second;
+}
+
+// ---- hash-consing ----
+
+bool Arena::equal(const Node& known, const Node& n, const void* payload) const {
+    if (known.kind != n.kind || known.b != n.b || known.c != n.c) return false;
+    switch (n.kind) {
+        case Kind::kLiteral:
+            return !std::memcmp(bytes_.data() + known.a, payload, n.b);
+        case Kind::kClass:
+            return !std::memcmp(ranges_.data() + known.a, payload, n.b * sizeof(CodeRange));
+        case Kind::kChoice:
+        case Kind::kToken:
+            return !std::memcmp(words_.data() + known.a, payload, n.b * 4);
+        default:
+            return known.a == n.a;
+    }
+}
+
+void Arena::grow_slots() {
+    slots_.assign(slots_.empty() ? 64 : slots_.size() * 2, kNone);
+    size_t mask = slots_.size() - 1;
+    for (uint32_t id = 0; id < nodes_.size(); ++id) {
+        size_t i = nodes_[id].hash.low & mask;
+        while (slots_[i] != kNone) i = (i + 1) & mask;
+        slots_[i] = id;
+    }
+}
+
+uint32_t Arena::add(Node n, const void* payload, size_t payload_bytes) {
+    if ((nodes_.size() + 1) * 2 > slots_.size()) grow_slots();
+    size_t mask = slots_.size() - 1;
+    size_t i = n.hash.low & mask;
+    for (; slots_[i] != kNone; i = (i + 1) & mask) {
+        const Node& known = nodes_[slots_[i]];
+        if (known.hash == n.hash && equal(known, n, payload)) return slots_[i];
+    }
+    if (nodes_.size() >= max_nodes_)
+        throw LimitExceeded("the grammar has too many nodes", "nodes", max_nodes_, "max_nodes");
+    if (n.depth > kMaxDepth) throw LimitExceeded("the grammar is nested too deeply", "levels", kMaxDepth, "");
+    switch (n.kind) {
+        case Kind::kLiteral:
+            n.a = static_cast<uint32_t>(bytes_.size());
+            bytes_.append(static_cast<const char*>(payload), payload_bytes);
+            break;
+        case Kind::kClass: {
+            n.a = static_cast<uint32_t>(ranges_.size());
+            auto* first = static_cast<const CodeRange*>(payload);
+            ranges_.insert(ranges_.end(), first, first + n.b);
+            break;
+        }
+        case Kind::kChoice:
+        case Kind::kToken: {
+            n.a = static_cast<uint32_t>(words_.size());
+            auto* first = static_cast<const uint32_t*>(payload);
+            words_.insert(words_.end(), first, first + n.b);
+            break;
+        }
+        default:
+            break;
+    }
+    uint32_t id = static_cast<uint32_t>(nodes_.size());
+    slots_[i] = id;
+    nodes_.push_back(n);
+    return id;
+}
+
+// ---- leaves ----
+
+uint32_t Arena::literal(std::string_view bytes) {
+    if (bytes.empty()) return kEmptyNode;
+    if (bytes.size() > kMaxCount) throw LimitExceeded("a literal is too long", "bytes", kMaxCount, "");
+    Hash128 h = combine(hash_bytes(bytes), 5);
+    return add({Kind::kLiteral, true, false, is_utf8(bytes), 0, 0, static_cast<uint32_t>(bytes.size()), 0, h},
+               bytes.data(), bytes.size());
+}
+
+uint32_t Arena::char_class(std::span<const CodeRange> ranges) {
+    std::vector<CodeRange> sorted;
+    auto keep = [&](uint32_t low, uint32_t high) {
+        if (low <= high) sorted.push_back({low, high});
+    };
+    for (auto [low, high] : ranges) {
+        if (low > high || high > 0x10ffff)
+            throw std::invalid_argument("a range of code points must run upwards within 0..0x10FFFF");
+        keep(low, std::min(high, 0xd7ffu));  // surrogates are no characters
+        keep(std::max(low, 0xe000u), high);
+    }
+    std::sort(sorted.begin(), sorted.end());
+    std::vector<CodeRange> merged;
+    for (auto r : sorted) {
+        if (!merged.empty() && r.first <= merged.back().second + 1)
+            merged.back().second = std::max(merged.back().second, r.second);
+        else
+            merged.push_back(r);
+    }
+    if (merged.empty()) return kNeverNode;
+    if (merged.size() == 1 && merged[0].first == merged[0].second) return literal(encode_utf8(merged[0].first));
+    Hash128 h{7, 8};
+    for (auto [low, high] : merged) h = combine(h, uint64_t{low} << 32 | high);
+    return add({Kind::kClass, true, false, true, 0, 0, static_cast<uint32_t>(merged.size()), 0, h}, merged.data());
+}
+
+uint32_t Arena::any_text() {
+    CodeRange all{0, 0x10ffff};
+    return repeat(char_class({&all, 1}), 0, kNone);
+}
+
+uint32_t Arena::token(std::span<const uint32_t> ids, bool negated) {
+    std::vector<uint32_t> sorted(ids.begin(), ids.end());
+    std::sort(sorted.begin(), sorted.end());
+    sorted.erase(std::unique(sorted.begin(), sorted.end()), sorted.end());
+    if (sorted.empty() && !negated) return kNeverNode;
+    Hash128 h = combine(Hash128{9, 10}, negated);
+    for (uint32_t id : sorted) h = combine(h, id);
+    return add({Kind::kToken, false, false, true, 0, 0, static_cast<uint32_t>(sorted.size()), negated, h},
+               sorted.data());
+}
+
+// ---- sequences ----
+
+uint32_t Arena::sequence(std::span<const uint32_t> nodes) {
+    for (uint32_t n : nodes) check(n);
+    uint32_t result = kEmptyNode;
+    std::string run;  // literals next to each other become one, in one copy
+    for (size_t i = nodes.size(); i-- > 0;) {
+        if (nodes_[nodes[i]].kind != Kind::kLiteral) {
+            result = cons(nodes[i], result);
+            continue;
+        }
+        size_t first = i;
+        while (first > 0 && nodes_[nodes[first - 1]].kind == Kind::kLiteral) --first;
+        if (first == i) {
+            result = cons(nodes[i], result);
+            continue;
+        }
+        run.clear();
+        for (size_t k = first; k <= i; ++k) run += bytes(nodes_[nodes[k]]);
+        result = cons(literal(run), result);
+        i = first;
+    }
+    return result;
+}
+
+uint32_t Arena::cons(uint32_t first, uint32_t rest) {
+    if (first == kNeverNode || rest == kNeverNode) return kNeverNode;
+    if (first == kEmptyNode) return rest;
+    if (rest == kEmptyNode) return first;
+    if (nodes_[first].kind == Kind::kSequence) {  // lean right, without recursion
+        std::vector<uint32_t> spine;
+        uint32_t n = first;
+        for (; nodes_[n].kind == Kind::kSequence; n = nodes_[n].b) spine.push_back(nodes_[n].a);
+        rest = cons(n, rest);
+        while (!spine.empty()) {
+            rest = cons(spine.back(), rest);
+            spine.pop_back();
+        }
+        return rest;
+    }
+    const Node& x = nodes_[first];
+    uint32_t head = nodes_[rest].kind == Kind::kSequence ? nodes_[rest].a : rest;
+    uint32_t tail = nodes_[rest].kind == Kind::kSequence ? nodes_[rest].b : kEmptyNode;
+    const Node& y = nodes_[head];
+    if (x.kind == Kind::kLiteral && y.kind == Kind::kLiteral) {
+        std::string merged(bytes(x));
+        merged += bytes(y);
+        return cons(literal(merged), tail);
+    }
+    // x x{a,b} is x{a+1,b+1}, and x{a,b} x{c,d} is x{a+c,b+d}: fewer ways to say one text.
+    auto as_repeat = [&](uint32_t id) {
+        const Node& n = nodes_[id];
+        return n.kind == Kind::kRepeat ? std::array{n.a, n.b, n.c} : std::array{id, 1u, 1u};
+    };
+    if (x.kind == Kind::kRepeat || y.kind == Kind::kRepeat) {
+        auto [body_x, low_x, high_x] = as_repeat(first);
+        auto [body_y, low_y, high_y] = as_repeat(head);
+        if (body_x == body_y && low_x + low_y <= kMaxCount) {
+            bool endless = high_x == kNone || high_y == kNone;
+            if (endless || high_x + high_y <= kMaxCount)
+                return cons(repeat(body_x, low_x + low_y, endless ? kNone : high_x + high_y), tail);
+        }
+    }
+    const Node& r = nodes_[rest];
+    uint32_t depth = std::max(x.depth + 1, x.nullable ? r.depth : 0);
+    Hash128 h = combine(combine(combine(Hash128{11, 12}, x.hash), r.hash), 1);
+    return add({Kind::kSequence, x.regular && r.regular, x.nullable && r.nullable, x.text && r.text, depth, first,
+                rest, 0, h});
+}
+
+// ---- choices ----
+
+uint32_t Arena::choice(std::span<const uint32_t> nodes) {
+    for (uint32_t n : nodes) check(n);
+    std::vector<uint32_t> options;
+    flatten_choice(nodes, options);
+    if (options.size() > 1) merge_classes(options);
+    if (options.size() > 1) share_literals(options);
+    std::sort(options.begin(), options.end());
+    options.erase(std::unique(options.begin(), options.end()), options.end());
+    if (!options.empty() && options[0] == kEmptyNode &&
+        std::any_of(options.begin() + 1, options.end(), [&](uint32_t n) { return nodes_[n].nullable; }))
+        options.erase(options.begin());
+    if (options.empty()) return kNeverNode;
+    if (options.size() == 1) return options[0];
+    // A nested choice goes last: it is opened by a loop, so a chain of them nests without depth.
+    std::stable_partition(options.begin(), options.end(), [&](uint32_t n) { return nodes_[n].kind != Kind::kChoice; });
+    Node n{Kind::kChoice, true, false, true, 0, 0, static_cast<uint32_t>(options.size()), 0, {13, 14}};
+    Hash128 sum{};  // the order of options is that of their numbers, which another arena may not share
+    for (uint32_t option : options) {
+        const Node& o = nodes_[option];
+        n.regular &= o.regular;
+        n.nullable |= o.nullable;
+        n.text &= o.text;
+        n.depth = std::max(n.depth, option == options.back() ? o.depth : o.depth + 1);
+        sum.low += mix(o.hash.low);
+        sum.high += mix(o.hash.high);
+    }
+    n.hash = combine(combine(n.hash, sum), options.size());
+    return add(n, options.data());
+}
+
+void Arena::flatten_choice(std::span<const uint32_t> nodes, std::vector<uint32_t>& out) const {
+    constexpr uint32_t kSmall = 8;  // a longer one stays whole: chains of choices would cost the square of their length
+    for (uint32_t id : nodes) {
+        const Node& n = nodes_[id];
+        if (id == kNeverNode) continue;
+        if (n.kind == Kind::kChoice && (nodes.size() == 1 || (n.b <= kSmall && nodes.size() <= kSmall)))
+            for (uint32_t child : children(n)) out.push_back(child);
+        else
+            out.push_back(id);
+    }
+    std::sort(out.begin(), out.end());
+    out.erase(std::unique(out.begin(), out.end()), out.end());
+}
+
+bool Arena::single_character(uint32_t node, CodeRange& range) const {
+    const Node& n = nodes_[node];
+    if (n.kind != Kind::kLiteral || n.b > 4) return false;
+    uint32_t code = decode_one(bytes(n));
+    range = {code, code};
+    return code != kNone;
+}
+
+void Arena::merge_classes(std::vector<uint32_t>& options) {
+    bool any = std::any_of(options.begin(), options.end(), [&](uint32_t n) { return nodes_[n].kind == Kind::kClass; });
+    if (!any) return;
+    std::vector<CodeRange> all;
+    std::vector<uint32_t> others;
+    for (uint32_t id : options) {
+        CodeRange one;
+        if (nodes_[id].kind == Kind::kClass) {
+            auto known = ranges(nodes_[id]);
+            all.insert(all.end(), known.begin(), known.end());
+        } else if (single_character(id, one)) {
+            all.push_back(one);
+        } else {
+            others.push_back(id);
+        }
+    }
+    others.push_back(char_class(all));
+    options.swap(others);
+}
+
+bool Arena::leading_literal(uint32_t node, std::string_view& lead, uint32_t& rest) const {
+    const Node& n = nodes_[node];
+    uint32_t first = n.kind == Kind::kSequence ? n.a : node;
+    if (nodes_[first].kind != Kind::kLiteral) return false;
+    lead = bytes(nodes_[first]);
+    rest = n.kind == Kind::kSequence ? n.b : kEmptyNode;
+    return true;
+}
+
+// Options that begin alike share the beginning, as in a trie: a choice of 20,000 words is then a walk, not a scan.
+void Arena::share_literals(std::vector<uint32_t>& options) {
+    struct Entry {
+        std::string lead;
+        uint32_t rest;
+    };
+    std::vector<Entry> entries;
+    std::vector<uint32_t> result;
+    for (uint32_t id : options) {
+        std::string_view lead;
+        uint32_t rest;
+        if (leading_literal(id, lead, rest))
+            entries.push_back({std::string(lead), rest});
+        else
+            result.push_back(id);
+    }
+    if (entries.size() < 2) return;
+    std::sort(entries.begin(), entries.end(), [](const Entry& x, const Entry& y) { return x.lead < y.lead; });
+    // Bottom-up over a stack of open beginnings, as when a trie is built from sorted words: no recursion.
+    struct Open {
+        size_t depth;                 // bytes from the root
+        std::vector<uint32_t> nodes;  // what may follow them
+    };
+    std::vector<Open> stack;
+    stack.push_back({0, {}});
+    std::string path;  // of the top of the stack
+    auto close_to = [&](size_t depth) {
+        while (stack.back().depth > depth) {
+            Open top = std::move(stack.back());
+            stack.pop_back();
+            size_t up = std::max(depth, stack.back().depth);
+            std::sort(top.nodes.begin(), top.nodes.end());
+            top.nodes.erase(std::unique(top.nodes.begin(), top.nodes.end()), top.nodes.end());
+            uint32_t below = top.nodes.size() == 1 ? top.nodes[0] : choice(top.nodes);
+            uint32_t edge = cons(literal(std::string_view(path).substr(up, top.depth - up)), below);
+            if (stack.back().depth < up) stack.push_back({up, {}});
+            stack.back().nodes.push_back(edge);
+            path.resize(up);
+        }
+    };
+    for (Entry& e : entries) {
+        size_t common = std::mismatch(path.begin(), path.end(), e.lead.begin(), e.lead.end()).first - path.begin();
+        close_to(common);
+        if (e.lead.size() > stack.back().depth) {
+            path = e.lead;
+            stack.push_back({e.lead.size(), {}});
+        }
+        stack.back().nodes.push_back(e.rest);
+    }
+    close_to(0);
+    result.insert(result.end(), stack[0].nodes.begin(), stack[0].nodes.end());
+    options.swap(result);
+}
+
+// ---- repeats, products, wrappers ----
+
+uint32_t Arena::repeat(uint32_t body, uint32_t minimum, uint32_t maximum) {
+    check(body);
+    if (minimum > kMaxCount || (maximum > kMaxCount && maximum != kNone))
+        throw LimitExceeded("a counted repeat is too large", "repetitions", kMaxCount, "");
+    if (minimum > maximum) throw std::invalid_argument("a repeat cannot have a minimum above its maximum");
+    if (body == kEmptyNode || maximum == 0) return kEmptyNode;
+    if (body == kNeverNode) return minimum == 0 ? kEmptyNode : kNeverNode;
+    if (nodes_[body].nullable) minimum = 0;
+    if (minimum == 1 && maximum == 1) return body;
+    if (nodes_[body].kind == Kind::kChoice && nodes_[body].nullable && children(nodes_[body])[0] == kEmptyNode) {
+        auto all = children(nodes_[body]);
+        std::vector<uint32_t> others(all.begin() + 1, all.end());
+        return repeat(choice(others), 0, maximum);
+    }
+    if (nodes_[body].kind == Kind::kRepeat) {
+        // x{a,b}{c,d} is x{ac,bd} where the counts n*a..n*b leave no gap: (n+1)a <= nb+1 at the least n.
+        auto [inner, low, high] = std::array{nodes_[body].a, nodes_[body].b, nodes_[body].c};
+        bool gapless = minimum == maximum || high == kNone || (uint64_t{minimum} + 1) * low <= uint64_t{minimum} * high + 1;
+        if (minimum == 0 && low > 1) gapless = false;
+        if (gapless) {
+            auto times = [](uint32_t x, uint32_t y) { return x == 0 || y == 0 ? 0 : multiply(x, y); };
+            return repeat(inner, times(low, minimum), times(high, maximum));
+        }
+    }
+    const Node& x = nodes_[body];
+    Hash128 h = combine(combine(Hash128{15, 16}, x.hash), uint64_t{minimum} << 32 | maximum);
+    return add({Kind::kRepeat, x.regular, minimum == 0, x.text, x.depth + 1, body, minimum, maximum, h});
+}
+
+uint32_t Arena::rule(std::string name) {
+    uint32_t index = static_cast<uint32_t>(rules_.size());
+    rules_.push_back({std::move(name), kNone});
+    return add({Kind::kRule, false, false, true, 0, index, 0, 0, combine(Hash128{17, 18}, index)});
+}
+
+void Arena::define(uint32_t rule_node, uint32_t body) {
+    check(body);
+    if (nodes_[check(rule_node)].kind != Kind::kRule) throw std::invalid_argument("only a rule can be defined");
+    Rule& r = rules_[nodes_[rule_node].a];
+    if (r.body != kNone) throw std::invalid_argument("rule \"" + r.name + "\" is defined twice");
+    r.body = body;
+}
+
+uint32_t Arena::both(uint32_t a, uint32_t b) {
+    if (!nodes_[check(a)].regular || !nodes_[check(b)].regular)
+        throw std::invalid_argument("both() takes regular operands: no rules, tokens or lexemes");
+    if (a > b) std::swap(a, b);
+    if (a == kNeverNode || b == kNeverNode) return kNeverNode;
+    if (a == b) return a;
+    if (a == kEmptyNode) return nodes_[b].nullable ? kEmptyNode : kNeverNode;
+    uint32_t everything = any_text();
+    if (a == everything && nodes_[b].text) return b;
+    if (b == everything && nodes_[a].text) return a;
+    if (nodes_[a].kind == Kind::kMinus) return minus(both(nodes_[a].a, b), nodes_[a].b);
+    if (nodes_[b].kind == Kind::kMinus) return minus(both(a, nodes_[b].a), nodes_[b].b);
+    if (nodes_[a].kind == Kind::kLiteral && nodes_[b].kind == Kind::kLiteral) return kNeverNode;
+    const Node &x = nodes_[a], &y = nodes_[b];
+    Hash128 sum{mix(x.hash.low) + mix(y.hash.low), mix(x.hash.high) + mix(y.hash.high)};
+    Hash128 h = combine(Hash128{19, 20}, sum);
+    return add({Kind::kBoth, true, x.nullable && y.nullable, x.text || y.text, std::max(x.depth, y.depth) + 1, a, b,
+                0, h});
+}
+
+uint32_t Arena::minus(uint32_t a, uint32_t b) {
+    if (!nodes_[check(a)].regular || !nodes_[check(b)].regular)
+        throw std::invalid_argument("minus() takes regular operands: no rules, tokens or lexemes");
+    if (a == kNeverNode || a == b) return kNeverNode;
+    if (b == kNeverNode) return a;
+    if (a == kEmptyNode) return nodes_[b].nullable ? kNeverNode : kEmptyNode;
+    if (nodes_[a].kind == Kind::kMinus) {  // a - b - c is a - (b | c)
+        uint32_t removed[] = {nodes_[a].b, b};
+        return minus(nodes_[a].a, choice(removed));
+    }
+    const Node &x = nodes_[a], &y = nodes_[b];
+    Hash128 h = combine(combine(combine(Hash128{21, 22}, x.hash), y.hash), 3);
+    return add({Kind::kMinus, true, x.nullable && !y.nullable, x.text, std::max(x.depth, y.depth) + 1, a, b, 0, h});
+}
+
+uint32_t Arena::lexeme(uint32_t body, int32_t priority) {
+    const Node& x = nodes_[check(body)];
+    if (!x.regular) throw std::invalid_argument("a lexeme takes a regular node: no rules, tokens or lexemes");
+    Hash128 h = combine(combine(Hash128{23, 24}, x.hash), static_cast<uint32_t>(priority));
+    return add({Kind::kLexeme, false, x.nullable, x.text, x.depth + 1, body, static_cast<uint32_t>(priority), 0, h});
+}
+
+uint32_t Arena::capture(std::string name, uint32_t body) {
+    Node x = nodes_[check(body)];
+    uint32_t index = 0;
+    while (index < names_.size() && names_[index] != name) ++index;
+    if (index == names_.size()) names_.push_back(std::move(name));
+    Hash128 h = combine(combine(combine(Hash128{25, 26}, x.hash), hash_bytes(names_[index])), 1);
+    return add({Kind::kCapture, x.regular, x.nullable, x.text, x.depth + 1, index, body, 0, h});
+}
+
+uint32_t Arena::nonempty(uint32_t body) {
+    const Node& x = nodes_[body];
+    if (x.kind == Kind::kEmpty) return kNeverNode;
+    if (x.kind == Kind::kNonempty || (!x.nullable && x.regular)) return body;
+    Hash128 h = combine(combine(Hash128{27, 28}, x.hash), 1);
+    return add({Kind::kNonempty, false, false, x.text, x.depth + 1, body, 0, 0, h});
+}
+
+// ---- copies ----
+
+uint32_t Arena::import(const Arena& other, uint32_t root) {
+    std::vector<uint32_t> to(root + 1, kNone);
+    std::vector<bool> wanted(root + 1, false);
+    wanted[root] = true;
+    auto each_child = [&](const Node& n, auto&& f) {
+        switch (n.kind) {
+            case Kind::kSequence:
+            case Kind::kBoth:
+            case Kind::kMinus:
+                f(n.a), f(n.b);
+                break;
+            case Kind::kChoice:
+                for (uint32_t child : other.children(n)) f(child);
+                break;
+            case Kind::kRepeat:
+            case Kind::kLexeme:
+            case Kind::kNonempty:
+                f(n.a);
+                break;
+            case Kind::kCapture:
+                f(n.b);
+                break;
+            default:
+                break;
+        }
+    };
+    for (uint32_t id = root + 1; id-- > 0;)
+        if (wanted[id]) each_child(other[id], [&](uint32_t child) { wanted[child] = true; });
+    std::vector<uint32_t> options;
+    for (uint32_t id = 0; id <= root; ++id) {
+        if (!wanted[id]) continue;
+        Node n = other[id];
+        switch (n.kind) {
+            case Kind::kEmpty:
+            case Kind::kNever:
+                to[id] = id;
+                continue;
+            case Kind::kLiteral:
+                to[id] = add(n, other.bytes(n).data(), n.b);
+                continue;
+            case Kind::kClass:
+                to[id] = add(n, other.ranges(n).data());
+                continue;
+            case Kind::kChoice:
+                options.clear();
+                for (uint32_t child : other.children(n)) options.push_back(to[child]);
+                to[id] = add(n, options.data());
+                continue;
+            case Kind::kCapture:  // a name changes nothing where only the text counts
+                to[id] = to[n.b];
+                continue;
+            case Kind::kSequence:
+            case Kind::kBoth:
+            case Kind::kMinus:
+                n.b = to[n.b];
+                [[fallthrough]];
+            case Kind::kRepeat:
+                n.a = to[n.a];
+                to[id] = add(n);
+                continue;
+            default:
+                throw std::invalid_argument("only regular nodes can be copied");
+        }
+    }
+    return to[root];
+}
+
+namespace {
+
+template <class T>
+void put(std::string& out, const T& value) {
+    out.append(reinterpret_cast<const char*>(&value), sizeof value);
+}
+
+template <class T>
+void put_vector(std::string& out, const std::vector<T>& values) {
+    put(out, static_cast<uint64_t>(values.size()));
+    out.append(reinterpret_cast<const char*>(values.data()), values.size() * sizeof(T));
+}
+
+void put_string(std::string& out, std::string_view s) {
+    put(out, static_cast<uint64_t>(s.size()));
+    out.append(s);
+}
+
+struct Reader {
+    std::string_view data;
+    template <class T>
+    T get() {
+        T value;
+        std::memcpy(&value, take(sizeof value), sizeof value);
+        return value;
+    }
+    const char* take(size_t count) {
+        if (count > data.size()) throw std::invalid_argument("the file ends too early");
+        const char* p = data.data();
+        data.remove_prefix(count);
+        return p;
+    }
+    std::string_view string() {
+        uint64_t n = get<uint64_t>();
+        if (n > data.size()) throw std::invalid_argument("the file ends too early");
+        return {take(n), n};
+    }
+    template <class T>
+    std::vector<T> vector() {
+        uint64_t n = get<uint64_t>();
+        if (n > data.size() / sizeof(T)) throw std::invalid_argument("the file ends too early");
+        std::vector<T> values(n);
+        const char* p = take(n * sizeof(T));
+        if (n) std::memcpy(values.data(), p, n * sizeof(T));
+        return values;
+    }
+};
+
+struct StoredNode {  // flags, depth and hash follow from the children: they are made again, not trusted
+    uint32_t kind, a, b, c;
+};
+
+}  // namespace
+
+std::string Arena::serialize() const {
+    std::string out;
+    put(out, max_nodes_);
+    put_string(out, bytes_);
+    put_vector(out, words_);
+    std::vector<uint32_t> flat;
+    for (auto [low, high] : ranges_) flat.push_back(low), flat.push_back(high);
+    put_vector(out, flat);
+    std::vector<StoredNode> stored;
+    for (const Node& n : nodes_) stored.push_back({static_cast<uint32_t>(n.kind), n.a, n.b, n.c});
+    put_vector(out, stored);
+    put(out, static_cast<uint64_t>(names_.size()));
+    for (const auto& name : names_) put_string(out, name);
+    put(out, static_cast<uint64_t>(rules_.size()));
+    for (const Rule& r : rules_) {
+        put_string(out, r.name);
+        put(out, r.body);
+    }
+    return out;
+}
+
+Arena Arena::deserialize(std::string_view data) {
+    Reader in{data};
+    Arena arena(in.get<uint32_t>());
+    auto fail = [](bool bad) {
+        if (bad) throw std::invalid_argument("the file holds no valid grammar");
+    };
+    std::string_view bytes = in.string();
+    auto words = in.vector<uint32_t>();
+    auto flat = in.vector<uint32_t>();
+    auto stored = in.vector<StoredNode>();
+    uint64_t names = in.get<uint64_t>();
+    fail(names > data.size());
+    for (uint64_t i = 0; i < names; ++i) arena.names_.emplace_back(in.string());
+    uint64_t rules = in.get<uint64_t>();
+    fail(rules > data.size());
+    for (uint64_t i = 0; i < rules; ++i) {
+        std::string name(in.string());
+        arena.rules_.push_back({name, in.get<uint32_t>()});
+    }
+    auto span_of = [&](uint32_t start, uint32_t count, size_t size) { fail(start > size || count > size - start); };
+    for (uint32_t id = 2; id < stored.size(); ++id) {
+        auto [kind, a, b, c] = stored[id];
+        auto child = [&](uint32_t n) { fail(n >= id); };
+        Node n{static_cast<Kind>(kind), true, false, true, 0, a, b, c, {}};
+        switch (n.kind) {
+            case Kind::kLiteral:
+                span_of(a, b, bytes.size());
+                fail(arena.literal(bytes.substr(a, b)) != id);
+                continue;
+            case Kind::kClass: {
+                span_of(a, b, flat.size() / 2);
+                std::vector<CodeRange> ranges;
+                for (uint32_t k = a; k < a + b; ++k) ranges.push_back({flat[2 * k], flat[2 * k + 1]});
+                fail(arena.char_class(ranges) != id);
+                continue;
+            }
+            case Kind::kToken:
+                span_of(a, b, words.size());
+                fail(c > 1 || arena.token(std::span(words).subspan(a, b), c) != id);
+                continue;
+            case Kind::kRule:
+                fail(a >= rules);
+                fail(arena.add({Kind::kRule, false, false, true, 0, a, 0, 0, combine(Hash128{17, 18}, a)}) != id);
+                continue;
+            case Kind::kSequence: {
+                child(a), child(b);
+                const Node &x = arena[a], &r = arena[b];
+                n.regular = x.regular && r.regular;
+                n.nullable = x.nullable && r.nullable;
+                n.text = x.text && r.text;
+                n.depth = std::max(x.depth + 1, x.nullable ? r.depth : 0);
+                n.hash = combine(combine(combine(Hash128{11, 12}, x.hash), r.hash), 1);
+                fail(arena.add(n) != id);
+                continue;
+            }
+            case Kind::kChoice: {
+                span_of(a, b, words.size());
+                Hash128 sum{};
+                for (uint32_t k = a; k < a + b; ++k) {
+                    child(words[k]);
+                    const Node& o = arena[words[k]];
+                    n.regular &= o.regular;
+                    n.nullable |= o.nullable;
+                    n.text &= o.text;
+                    n.depth = std::max(n.depth, k + 1 == a + b ? o.depth : o.depth + 1);
+                    sum.low += mix(o.hash.low);
+                    sum.high += mix(o.hash.high);
+                }
+                n.hash = combine(combine(Hash128{13, 14}, sum), b);
+                fail(arena.add(n, words.data() + a) != id);
+                continue;
+            }
+            case Kind::kRepeat:
+                child(a);
+                fail(arena.repeat(a, b, c) != id);
+                continue;
+            case Kind::kBoth:
+                child(a), child(b);
+                fail(arena.both(a, b) != id);
+                continue;
+            case Kind::kMinus:
+                child(a), child(b);
+                fail(arena.minus(a, b) != id);
+                continue;
+            case Kind::kLexeme:
+                child(a);
+                fail(arena.lexeme(a, static_cast<int32_t>(b)) != id);
+                continue;
+            case Kind::kCapture:
+                child(b);
+                fail(a >= arena.names_.size());
+                fail(arena.capture(arena.names_[a], b) != id);
+                continue;
+            case Kind::kNonempty:
+                child(a);
+                fail(arena.nonempty(a) != id);
+                continue;
+            default:
+                fail(true);
+        }
+    }
+    for (const Rule& r : arena.rules_) fail(r.body != kNone && r.body >= arena.size());
+    return arena;
+}
+
+}  // namespace guided

@@ -1,0 +1,127 @@
+// The arena: all grammar nodes of one grammar, hash-consed and numbered.
+//
+// A node's children have smaller numbers than the node, so every pass over nodes is one loop in order of numbers;
+// only a rule's body may come later than the reference to the rule. Builders simplify as they build, never in a way
+// that changes the language. Flags that follow from the children (regular, nullable, text) are kept with the node.
+#pragma once
+
+#include <cstdint>
+#include <span>
+#include <string>
+#include <string_view>
+#include <unordered_map>
+#include <utility>
+#include <vector>
+
+#include "interning.h"
+
+namespace guided {
+
+enum class Kind : uint8_t {
+    kEmpty,     // the empty text
+    kNever,     // no text
+    kLiteral,   // a: offset, b: length in bytes
+    kClass,     // a: offset, b: number of code point ranges
+    kSequence,  // a: first, b: rest (a list that leans right)
+    kChoice,    // a: offset, b: number of children
+    kRepeat,    // a: body, b: minimum, c: maximum (kNone: no end)
+    kRule,      // a: rule
+    kBoth,      // a, b: regular operands
+    kMinus,     // a without b, both regular
+    kToken,     // a: offset, b: number of ids, c: negated
+    kLexeme,    // a: body, b: priority
+    kCapture,   // a: name, b: body
+    kNonempty,  // a: body; what it matches but the empty text (made by the rewriting of left recursion)
+};
+
+using CodeRange = std::pair<uint32_t, uint32_t>;  // inclusive
+
+class Arena {
+public:
+    static constexpr uint32_t kEmptyNode = 0, kNeverNode = 1;
+    static constexpr uint32_t kMaxDepth = 1000;
+
+    struct Node {
+        Kind kind;
+        bool regular, nullable, text;  // text: matches only whole UTF-8 characters
+        uint32_t depth;                // of recursion from the left corner
+        uint32_t a, b, c;
+        Hash128 hash;
+    };
+    struct Rule {
+        std::string name;
+        uint32_t body = kNone;
+    };
+
+    explicit Arena(uint32_t max_nodes = 2'000'000);
+
+    uint32_t literal(std::string_view bytes);
+    uint32_t char_class(std::span<const CodeRange> ranges);
+    uint32_t sequence(std::span<const uint32_t> nodes);
+    uint32_t sequence(uint32_t first, uint32_t rest) {
+        uint32_t pair[] = {first, rest};
+        return sequence(pair);
+    }
+    uint32_t choice(std::span<const uint32_t> nodes);
+    uint32_t repeat(uint32_t body, uint32_t minimum, uint32_t maximum);
+    uint32_t rule(std::string name);
+    void define(uint32_t rule_node, uint32_t body);
+    uint32_t both(uint32_t a, uint32_t b);
+    uint32_t minus(uint32_t a, uint32_t b);
+    uint32_t negation(uint32_t a) { return minus(any_text(), a); }
+    uint32_t any_text();
+    uint32_t token(std::span<const uint32_t> ids, bool negated);
+    uint32_t lexeme(uint32_t body, int32_t priority);
+    uint32_t capture(std::string name, uint32_t body);
+    uint32_t nonempty(uint32_t body);
+
+    void set_origin(uint32_t node, std::string place) { origins_.try_emplace(check(node), std::move(place)); }
+    const std::string* origin(uint32_t node) const;
+
+    uint32_t size() const { return static_cast<uint32_t>(nodes_.size()); }
+    const Node& operator[](uint32_t node) const { return nodes_[node]; }
+    uint32_t check(uint32_t node) const;  // throws std::out_of_range
+    std::string_view bytes(const Node& n) const { return {bytes_.data() + n.a, n.b}; }
+    std::span<const CodeRange> ranges(const Node& n) const { return {ranges_.data() + n.a, n.b}; }
+    std::span<const uint32_t> children(const Node& n) const { return {words_.data() + n.a, n.b}; }
+    std::span<const uint32_t> ids(const Node& n) const { return {words_.data() + n.a, n.b}; }
+    const std::string& name(const Node& capture) const { return names_[capture.a]; }
+    std::vector<Rule>& rules() { return rules_; }
+    const std::vector<Rule>& rules() const { return rules_; }
+
+    // Copy a regular node from another arena.
+    uint32_t import(const Arena& other, uint32_t node);
+
+    std::string serialize() const;
+    static Arena deserialize(std::string_view data);  // throws std::invalid_argument
+
+private:
+    uint32_t add(Node n, const void* payload = nullptr, size_t payload_bytes = 0);
+    bool equal(const Node& known, const Node& n, const void* payload) const;
+    void grow_slots();
+    uint32_t cons(uint32_t first, uint32_t rest);
+    void flatten_choice(std::span<const uint32_t> nodes, std::vector<uint32_t>& out) const;
+    void merge_classes(std::vector<uint32_t>& options);
+    void share_literals(std::vector<uint32_t>& options);
+    bool leading_literal(uint32_t node, std::string_view& bytes, uint32_t& rest) const;
+    bool single_character(uint32_t node, CodeRange& range) const;
+
+    std::vector<Node> nodes_;
+    std::vector<uint32_t> slots_;
+    std::string bytes_;
+    std::vector<CodeRange> ranges_;
+    std::vector<uint32_t> words_;
+    std::vector<std::string> names_;
+    std::vector<Rule> rules_;
+    std::unordered_map<uint32_t, std::string> origins_;
+    uint32_t max_nodes_;
+};
+
+Hash128 hash_bytes(std::string_view bytes);
+
+// Decode the one code point that `bytes` spells; kNone if it is not exactly one, well-formed.
+uint32_t decode_one(std::string_view bytes);
+bool is_utf8(std::string_view bytes);
+std::string encode_utf8(uint32_t code_point);
+
+}  // namespace guided

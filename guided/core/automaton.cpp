@@ -1,0 +1,503 @@
+#include "automaton.h"
+
+#include <algorithm>
+#include <cstring>
+
+#include "errors.h"
+
+namespace guided {
+
+// ---- transitions ----
+
+uint32_t Transitions::find(uint32_t state, uint32_t token) const {
+    const Table* t = current_.load(std::memory_order_acquire);
+    uint64_t key = key_of(state, token);
+    for (size_t i = mix(key) & t->mask;; i = (i + 1) & t->mask) {
+        uint64_t known = t->slots[i].key.load(std::memory_order_acquire);
+        if (known == key) return t->slots[i].value.load(std::memory_order_relaxed);
+        if (known == 0) return kNone;
+    }
+}
+
+void Transitions::grow() {
+    const Table* old = current_.load(std::memory_order_relaxed);
+    size_t size = old ? (old->mask + 1) * 2 : 64;
+    auto made = std::make_unique<Table>(Table{size - 1, std::make_unique<Slot[]>(size)});
+    bytes_ += size * sizeof(Slot);
+    for (size_t i = 0; old && i <= old->mask; ++i) {
+        uint64_t key = old->slots[i].key.load(std::memory_order_relaxed);
+        if (!key) continue;
+        size_t k = mix(key) & made->mask;
+        while (made->slots[k].key.load(std::memory_order_relaxed)) k = (k + 1) & made->mask;
+        made->slots[k].value.store(old->slots[i].value.load(std::memory_order_relaxed), std::memory_order_relaxed);
+        made->slots[k].key.store(key, std::memory_order_relaxed);
+    }
+    current_.store(made.get(), std::memory_order_release);
+    all_.push_back(std::move(made));
+}
+
+void Transitions::insert(uint32_t state, uint32_t token, uint32_t to) {
+    if ((count_ + 1) * 2 > current_.load(std::memory_order_relaxed)->mask) grow();
+    Table* t = current_.load(std::memory_order_relaxed);
+    uint64_t key = key_of(state, token);
+    size_t i = mix(key) & t->mask;
+    while (uint64_t known = t->slots[i].key.load(std::memory_order_relaxed)) {
+        if (known == key) return;
+        i = (i + 1) & t->mask;
+    }
+    t->slots[i].value.store(to, std::memory_order_relaxed);
+    t->slots[i].key.store(key, std::memory_order_release);
+    ++count_;
+}
+
+// ---- states ----
+
+Machine::Machine(std::shared_ptr<const ClosedGrammar> grammar, std::shared_ptr<Vocabulary> vocabulary, Limits limits)
+    : Expander(grammar->arena(), grammar->nullable(), grammar->productive(), grammar->order(), limits.max_heads),
+      grammar_(std::move(grammar)),
+      vocabulary_(std::move(vocabulary)),
+      limits_(limits) {
+    leaves_.resize(arena_.size());
+    first_bytes_.resize(arena_.size());
+    for (uint32_t id = 0; id < arena_.size() && !lexemes_; ++id) lexemes_ = arena_[id].kind == Kind::kLexeme;
+    std::vector<Head> none;
+    intern(none, false);  // kEnded
+    guards_.intern(nullptr, 0);
+    start_ = closure(frame(grammar_->start(), Continuations::kEnd));
+}
+
+std::span<const Head> Machine::heads(uint32_t state) const {
+    auto words = state_heads_[state].subspan(1);
+    return {reinterpret_cast<const Head*>(words.data()), words.size() / kHeadWords};
+}
+
+uint32_t Machine::intern(std::vector<Head>& heads, bool complete) {
+    std::vector<uint32_t> key{complete};
+    auto* words = reinterpret_cast<const uint32_t*>(heads.data());
+    key.insert(key.end(), words, words + heads.size() * kHeadWords);
+    uint32_t id = state_heads_.intern(key.data(), key.size());
+    if (id < states_.size()) return id;
+    if (heads.size() > limits_.max_heads)
+        throw LimitExceeded("the grammar is too ambiguous here", "heads in one state", limits_.max_heads, "max_heads");
+    check_memory();
+    heads_max_ = std::max(heads_max_, heads.size());
+    ByteSet first;
+    bool token_heads = false;
+    for (const Head& h : heads) {
+        add_first(h, first);
+        token_heads |= leaf(h.node).kind == Leaf::kToken;
+    }
+    State& s = states_.emplace_back();
+    s.complete = complete;
+    s.token_heads = token_heads;
+    s.first = first;
+    return id;
+}
+
+void Machine::add_first(const Head& h, ByteSet& bytes) {
+    const LeafInfo& info = leaf(h.node);
+    if (info.kind == Leaf::kLiteral)
+        bytes.add(static_cast<uint8_t>(arena_.bytes(arena_[h.node])[h.state]));
+    else if (info.terminal)
+        bytes |= info.terminal->allowed(h.state);
+}
+
+uint32_t Machine::closure(uint32_t cont) {
+    if (cont < closures_.size() && closures_[cont] != kNone) return closures_[cont];
+    std::vector<Head> heads;
+    bool complete;
+    close(cont, heads, complete);
+    uint32_t state = intern(heads, complete);
+    if (cont >= closures_.size()) closures_.resize(conts().size() + conts().size() / 2, kNone);
+    return closures_[cont] = state;
+}
+
+void Machine::append(uint32_t cont, uint32_t guard, int next, std::vector<Head>& out, bool& complete) {
+    uint32_t state = closure(cont);
+    const State& s = states_[state];
+    complete |= s.complete;
+    if (next >= 0 && !s.first.has(static_cast<uint8_t>(next))) return;
+    auto more = heads(state);
+    out.insert(out.end(), more.begin(), more.end());
+    appended_ += more.size();
+    if (guard)
+        for (size_t i = out.size() - more.size(); i < out.size(); ++i) out[i].guard = guard;
+}
+
+void Machine::step(const Head& head, uint8_t byte, int next, std::vector<Head>& out, bool& complete) {
+    const LeafInfo info = leaf(head.node);
+    Head h = head;
+    switch (info.kind) {
+        case Leaf::kLiteral: {
+            std::string_view text = arena_.bytes(arena_[h.node]);
+            if (static_cast<uint8_t>(text[h.state]) != byte) return;
+            if (++h.state < text.size())
+                out.push_back(h);
+            else
+                append(h.cont, h.guard, next, out, complete);
+            return;
+        }
+        case Leaf::kTerminal:
+            h.state = info.terminal->next(h.state, byte);
+            if (h.state == Terminal::kDead) return;
+            if (info.terminal->accepting(h.state)) append(h.cont, h.guard, next, out, complete);
+            if (info.terminal->goes_on(h.state)) out.push_back(h);
+            return;
+        case Leaf::kRun:
+        case Leaf::kRunMinus: {
+            h.state = info.terminal->next(h.state, byte);
+            if (h.state == Terminal::kDead) return;
+            bool removed = false;
+            if (info.removed) {
+                h.other = info.removed->next(h.other, byte);
+                removed = info.removed->accepting(h.other);
+                if (h.other == Terminal::kDead) {  // none of the removed texts any more: a plain run
+                    h.node = info.run;
+                    h.other = 0;
+                }
+            }
+            if (info.terminal->accepting(h.state)) {
+                h.state = Terminal::kStart;
+                h.minimum -= 1;
+                if (h.maximum != kNone) h.maximum -= 1;
+                if (h.minimum == 0) {
+                    if (!removed) append(h.cont, h.guard, next, out, complete);
+                    h.minimum = 1;
+                }
+                if (h.maximum == 0) return;
+            }
+            out.push_back(h);
+            return;
+        }
+        default:  // a token is no byte
+            return;
+    }
+}
+
+// Advance heads[begin, end) by `byte`; the result is appended to `heads`.
+void Machine::step_all(size_t begin, size_t end, uint8_t byte, int next, std::vector<Head>& heads, bool& complete) {
+    size_t top = heads.size();
+    appended_ = 0;
+    if (!lexemes_) {
+        for (size_t i = begin; i < end; ++i) step(Head(heads[i]), byte, next, heads, complete);
+    } else {
+        // Heads of one guard are one reading of the text by the lexer.
+        std::vector<Head> sorted(heads.begin() + static_cast<std::ptrdiff_t>(begin),
+                                 heads.begin() + static_cast<std::ptrdiff_t>(end));
+        std::stable_sort(sorted.begin(), sorted.end(), [](const Head& a, const Head& b) { return a.guard < b.guard; });
+        for (size_t i = 0; i < sorted.size();) {
+            size_t last = i;
+            while (last < sorted.size() && sorted[last].guard == sorted[i].guard) ++last;
+            step_lexemes(std::span(sorted).subspan(i, last - i), byte, next, heads, complete);
+            i = last;
+        }
+    }
+    size_t made = heads.size() - top;
+    if (made > limits_.max_heads)
+        throw LimitExceeded("the grammar is too ambiguous here", "heads in one state", limits_.max_heads, "max_heads");
+    if (made < 2 || appended_ == 0) return;
+    merged_.assign(heads.begin() + static_cast<std::ptrdiff_t>(top), heads.end());
+    normalize(merged_, conts());
+    heads.resize(top);
+    heads.insert(heads.end(), merged_.begin(), merged_.end());
+}
+
+// A longer match of a lexeme in the guard (the result is kNone then) kills the reading; those that cannot go on leave it.
+uint32_t Machine::advance_guard(uint32_t guard, uint8_t byte) {
+    std::vector<uint32_t> pairs;
+    auto known = guards_[guard];
+    std::vector<uint32_t> before(known.begin(), known.end());
+    for (size_t i = 0; i < before.size(); i += 2) {
+        Terminal* lexeme = leaf(before[i]).terminal;
+        uint32_t state = lexeme->next(before[i + 1], byte);
+        if (lexeme->accepting(state)) return kNone;
+        if (lexeme->goes_on(state)) pairs.insert(pairs.end(), {before[i], state});
+    }
+    return guards_.intern(pairs.data(), pairs.size());
+}
+
+void Machine::step_lexemes(std::span<const Head> group, uint8_t byte, int next, std::vector<Head>& out,
+                           bool& complete) {
+    uint32_t guard = group[0].guard ? advance_guard(group[0].guard, byte) : 0;
+    if (guard == kNone) return;
+    std::vector<Head> ended;
+    std::vector<std::pair<uint32_t, uint32_t>> longer;  // lexemes that may yet match more
+    int32_t best = INT32_MIN;
+    for (const Head& head : group) {
+        Head h = head;
+        h.guard = guard;
+        const LeafInfo info = leaf(h.node);
+        if (info.kind != Leaf::kLexeme) {
+            step(h, byte, next, out, complete);
+            continue;
+        }
+        h.state = info.terminal->next(h.state, byte);
+        if (h.state == Terminal::kDead) continue;
+        if (info.terminal->goes_on(h.state)) {
+            out.push_back(h);
+            longer.push_back({h.node, h.state});
+        }
+        if (!info.terminal->accepting(h.state)) continue;
+        int32_t priority = static_cast<int32_t>(arena_[h.node].b);
+        if (priority > best) ended.clear();
+        best = std::max(best, priority);
+        if (priority == best) ended.push_back(h);
+    }
+    if (ended.empty()) return;
+    auto known = guards_[guard];
+    for (size_t i = 0; i < known.size(); i += 2) longer.push_back({known[i], known[i + 1]});
+    std::sort(longer.begin(), longer.end());
+    longer.erase(std::unique(longer.begin(), longer.end()), longer.end());
+    std::vector<uint32_t> pairs;
+    for (auto [node, state] : longer) pairs.insert(pairs.end(), {node, state});
+    uint32_t behind = guards_.intern(pairs.data(), pairs.size());
+    for (const Head& h : ended) append(h.cont, behind, next, out, complete);
+}
+
+// Advance `heads` by all bytes. False if nothing is left.
+bool Machine::run_through(std::vector<Head>& heads, std::string_view bytes, bool& complete) {
+    std::vector<Head>& work = buffer_;
+    work.swap(heads);
+    size_t begin = 0, end = work.size();
+    for (size_t i = 0; i < bytes.size(); ++i) {
+        int next = i + 1 < bytes.size() ? static_cast<uint8_t>(bytes[i + 1]) : -1;
+        complete = false;
+        step_all(begin, end, static_cast<uint8_t>(bytes[i]), next, work, complete);
+        begin = end;
+        end = work.size();
+        if (begin == end && !(complete && next < 0)) {
+            work.clear();
+            return false;
+        }
+    }
+    heads.assign(work.begin() + static_cast<std::ptrdiff_t>(begin), work.end());
+    work.clear();
+    normalize(heads, conts());
+    return true;
+}
+
+uint32_t Machine::next_bytes(uint32_t state, std::string_view bytes) {
+    if (bytes.empty()) return state;
+    std::lock_guard lock(mutex_);
+    auto now = heads(state);
+    std::vector<Head> work(now.begin(), now.end());
+    bool complete = false;
+    return run_through(work, bytes, complete) ? intern(work, complete) : kNone;
+}
+
+uint32_t Machine::find_next(uint32_t state, uint32_t token) {
+    if (state == kEnded || token >= vocabulary_->size()) return kNone;
+    std::lock_guard lock(mutex_);
+    if (uint32_t known = transitions_.find(state, token); known != kNone) return known;
+    std::vector<Head> work, by_id;
+    bool complete = false;
+    auto now = heads(state);
+    for (const Head& h : std::vector<Head>(now.begin(), now.end())) {
+        if (leaf(h.node).kind != Leaf::kToken) continue;
+        const Arena::Node& n = arena_[h.node];
+        auto ids = arena_.ids(n);
+        if (std::binary_search(ids.begin(), ids.end(), token) == !n.c) append(h.cont, h.guard, -1, by_id, complete);
+    }
+    bool by_bytes = false;
+    if (vocabulary_->spells(token)) {
+        auto again = heads(state);
+        work.assign(again.begin(), again.end());
+        bool ends = false;
+        by_bytes = run_through(work, vocabulary_->bytes(token), ends);
+        if (by_bytes)
+            complete |= ends;
+        else
+            work.clear();
+    }
+    uint32_t to = kNone;
+    if (by_bytes || complete || !by_id.empty()) {
+        work.insert(work.end(), by_id.begin(), by_id.end());
+        normalize(work, conts());
+        to = intern(work, complete);
+    } else if (vocabulary_->is_eos(token) && states_[state].complete) {
+        to = kEnded;
+    }
+    if (to != kNone) transitions_.insert(state, token, to);
+    return to;
+}
+
+// ---- memory and reports ----
+
+size_t Machine::bytes() {
+    return state_heads_.bytes() + conts().bytes() + guards_.bytes() + transitions_.bytes() +
+           states_.size() * sizeof(State) + closures_.capacity() * 4 + rows_.size() * 256;
+}
+
+void Machine::check_memory() {
+    if ((states_.size() & 0xff) == 0 && bytes() > limits_.max_bytes * 2)
+        throw LimitExceeded("one sequence has filled the automaton", "bytes of states", limits_.max_bytes, "max_bytes");
+}
+
+Machine::Stats Machine::stats() {
+    std::lock_guard lock(mutex_);
+    return {states_.size(), rows_.size(), transitions_.size(), conts().size(), heads_max_, bytes()};
+}
+
+std::vector<std::string> Machine::describe(uint32_t state) {
+    std::lock_guard lock(mutex_);
+    std::vector<std::string> lines;
+    if (states_[state].complete) lines.push_back("end");
+    auto now = heads(state);
+    for (const Head& h : std::vector<Head>(now.begin(), now.end())) {
+        const LeafInfo& info = leaf(h.node);
+        std::string line;
+        switch (info.kind) {
+            case Leaf::kLiteral:
+                line = "literal " + std::string(arena_.bytes(arena_[h.node]).substr(h.state));
+                break;
+            case Leaf::kRun:
+            case Leaf::kRunMinus:
+                line = "run " + std::to_string(h.minimum) + ".." +
+                       (h.maximum == kNone ? std::string("") : std::to_string(h.maximum)) + " state " +
+                       std::to_string(h.state) + (info.removed ? " minus state " + std::to_string(h.other) : "");
+                break;
+            case Leaf::kToken:
+                line = "token";
+                break;
+            default:
+                line = (info.kind == Leaf::kLexeme ? "lexeme state " : "terminal state ") + std::to_string(h.state);
+        }
+        line += " node " + std::to_string(h.node) + " then " + std::to_string(h.cont);
+        if (h.guard) line += " guard " + std::to_string(h.guard);
+        if (auto* place = arena_.origin(h.node)) line += " from " + *place;
+        lines.push_back(std::move(line));
+    }
+    return lines;
+}
+
+uint32_t Machine::precompute(uint32_t max_states) {
+    std::vector<uint32_t> queue{start_};
+    std::vector<bool> seen;
+    auto mark = [&](uint32_t s) {
+        if (s >= seen.size()) seen.resize(s + s / 2 + 64, false);
+        bool fresh = !seen[s];
+        seen[s] = true;
+        return fresh;
+    };
+    mark(kEnded);
+    mark(start_);
+    for (size_t at = 0; at < queue.size() && at < max_states; ++at) {
+        uint32_t state = queue[at];
+        for (uint32_t token : row(state).list()) {
+            if (queue.size() >= max_states && known_next(state, token) != kNone) continue;
+            uint32_t to = next(state, token);
+            if (to != kNone && queue.size() < max_states && mark(to)) queue.push_back(to);
+            if (full()) return static_cast<uint32_t>(queue.size());
+        }
+    }
+    return static_cast<uint32_t>(queue.size());
+}
+
+std::vector<Machine::Known> Machine::known_states() {
+    std::lock_guard lock(mutex_);
+    std::vector<std::vector<std::pair<uint32_t, uint32_t>>> from(states_.size());  // token, state
+    transitions_.for_each([&](uint32_t state, uint32_t token, uint32_t to) { from[state].push_back({token, to}); });
+    std::vector<Known> known{{0, 0, knows_row(start_)}};
+    std::vector<uint32_t> states{start_};
+    std::vector<bool> seen(states_.size(), false);
+    seen[start_] = true;
+    for (size_t at = 0; at < states.size(); ++at) {
+        auto& edges = from[states[at]];
+        std::sort(edges.begin(), edges.end());
+        for (auto [token, to] : edges) {
+            if (seen[to]) continue;
+            seen[to] = true;
+            states.push_back(to);
+            known.push_back({static_cast<uint32_t>(at), token, knows_row(to)});
+        }
+    }
+    return known;
+}
+
+// ---- the automaton ----
+
+Automaton::Automaton(Arena arena, uint32_t start, std::shared_ptr<Vocabulary> vocabulary, Limits limits)
+    : vocabulary_(std::move(vocabulary)), limits_(limits) {
+    auto is_void = [&](const Arena& nodes, uint32_t node) { return vocabulary_->terminal(nodes, node)->is_void(); };
+    grammar_ = std::make_shared<const ClosedGrammar>(std::move(arena), start, is_void);
+    machine_ = std::make_shared<Machine>(grammar_, vocabulary_, limits_);
+}
+
+std::shared_ptr<Machine> Automaton::machine() {
+    std::lock_guard lock(mutex_);
+    if (machine_->full()) machine_ = std::make_shared<Machine>(grammar_, vocabulary_, limits_);
+    return machine_;
+}
+
+namespace {
+
+constexpr char kMagic[] = "guided automaton 1\n";
+
+}  // namespace
+
+std::string Automaton::save() {
+    std::string out(kMagic);
+    auto put = [&](uint64_t v) { out.append(reinterpret_cast<const char*>(&v), 8); };
+    put(vocabulary_->fingerprint().low);
+    put(vocabulary_->fingerprint().high);
+    put(limits_.max_heads);
+    put(limits_.max_bytes);
+    put(grammar_->start());
+    std::string arena = grammar_->arena().serialize();
+    put(arena.size());
+    out += arena;
+    auto known = machine()->known_states();
+    put(known.size());
+    out.append(reinterpret_cast<const char*>(known.data()), known.size() * sizeof(Machine::Known));
+    uint64_t check = hash_words(reinterpret_cast<const uint32_t*>(out.data()), out.size() / 4);
+    put(check);
+    return out;
+}
+
+std::unique_ptr<Automaton> Automaton::load(std::string_view data, std::shared_ptr<Vocabulary> vocabulary) {
+    auto fail = [](bool bad, const char* why) {
+        if (bad) throw std::invalid_argument(why);
+    };
+    fail(data.substr(0, sizeof kMagic - 1) != kMagic, "the file is not a saved automaton of this version");
+    size_t at = sizeof kMagic - 1;
+    auto get = [&] {
+        fail(data.size() - at < 8, "the file ends too early");
+        uint64_t v;
+        std::memcpy(&v, data.data() + at, 8);
+        at += 8;
+        return v;
+    };
+    Hash128 print{get(), get()};
+    fail(print != vocabulary->fingerprint(), "the automaton was saved for another vocabulary");
+    uint64_t sum;
+    fail(data.size() < at + 8, "the file ends too early");
+    std::memcpy(&sum, data.data() + data.size() - 8, 8);
+    std::string body(data.substr(0, data.size() - 8));
+    fail(sum != hash_words(reinterpret_cast<const uint32_t*>(body.data()), body.size() / 4), "the file is damaged");
+    Limits limits;
+    limits.max_heads = static_cast<uint32_t>(get());
+    limits.max_bytes = get();
+    auto start = static_cast<uint32_t>(get());
+    uint64_t size = get();
+    fail(size > data.size() - at, "the file ends too early");
+    Arena arena = Arena::deserialize(data.substr(at, size));
+    at += size;
+    fail(start >= arena.size(), "the file holds no valid grammar");
+    auto made = std::make_unique<Automaton>(std::move(arena), start, vocabulary, limits);
+    uint64_t count = get();
+    fail(count > (data.size() - at) / sizeof(Machine::Known), "the file ends too early");
+    auto machine = made->machine();
+    std::vector<uint32_t> states;
+    for (uint64_t i = 0; i < count; ++i) {
+        Machine::Known k;
+        std::memcpy(&k, data.data() + at + i * sizeof k, sizeof k);
+        fail(i > 0 && k.parent >= i, "the file holds no valid states");
+        uint32_t state = i == 0 ? machine->start() : machine->next(states[k.parent], k.token);
+        fail(state == kNone, "the file holds no valid states");
+        states.push_back(state);
+        if (k.has_row) machine->row(state);
+    }
+    return made;
+}
+
+}  // namespace guided

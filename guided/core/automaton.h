@@ -1,0 +1,205 @@
+// The automaton over tokens: states of a grammar, what a token does to them, which tokens they allow.
+//
+// Simple telling. A state is a set of heads (machine.h) plus "the text may end here". A byte advances each head; a head that completes is
+// replaced by the closure of its continuation. A token is its bytes, one after the other. States are interned and hold no positions, so
+// they recur, and next[state, token] and row[state] are table look-ups once they are known.
+//
+// What that leaves out:
+// - Leaves are not bytes but whole terminals (`Leaf`): a literal with an offset; a run, the repeat of a prefix-free unit, with its
+//   remaining counts; a run without some finite set of texts; any other regular node; tokens by id; lexemes. `classify` decides.
+// - Exits of a run at which the next byte of the token cannot go on are not taken (`append`).
+// - Masks come from the residual tables of terminals (masks.cpp), not from a walk over all tokens.
+// - Lexemes carry a guard: the lexemes that started where this one did and may yet match longer. If one of them does, the branch that
+//   ended early was not the lexer's reading, and dies (`step_lexemes`).
+// - One generation of states is bounded in bytes. When it is full, new matchers start on a new one (`Automaton::machine`).
+//
+// Threads: what is known is read without locks (rows_, transitions_, first sets of interned states); all else happens under mutex_.
+#pragma once
+
+#include <atomic>
+#include <memory>
+#include <mutex>
+#include <string>
+#include <vector>
+
+#include "grammar.h"
+#include "machine.h"
+#include "rows.h"
+#include "vocabulary.h"
+
+namespace guided {
+
+struct Limits {
+    uint32_t max_heads = 10'000;
+    size_t max_bytes = size_t{1} << 30;
+};
+
+// next[state, token], read without a lock while one writer adds.
+class Transitions {
+public:
+    Transitions() { grow(); }
+    uint32_t find(uint32_t state, uint32_t token) const;
+    void insert(uint32_t state, uint32_t token, uint32_t to);
+    size_t size() const { return count_; }
+    size_t bytes() const { return bytes_; }
+    template <class F>
+    void for_each(F&& f) const {
+        const Table* t = current_.load(std::memory_order_acquire);
+        for (size_t i = 0; i <= t->mask; ++i)
+            if (uint64_t key = t->slots[i].key.load(std::memory_order_acquire))
+                f(static_cast<uint32_t>(key >> 32) - 1, static_cast<uint32_t>(key), t->slots[i].value.load());
+    }
+
+private:
+    struct Slot {
+        std::atomic<uint64_t> key{0};
+        std::atomic<uint32_t> value{0};
+    };
+    struct Table {
+        size_t mask;
+        std::unique_ptr<Slot[]> slots;
+    };
+    static uint64_t key_of(uint32_t state, uint32_t token) { return (uint64_t{state} + 1) << 32 | token; }
+    void grow();
+    std::atomic<Table*> current_{nullptr};
+    std::vector<std::unique_ptr<Table>> all_;  // a reader may still be in an older one
+    size_t count_ = 0, bytes_ = 0;
+};
+
+class Machine : private Expander {
+public:
+    static constexpr uint32_t kEnded = 0;  // after the end token: nothing more is allowed
+
+    Machine(std::shared_ptr<const ClosedGrammar> grammar, std::shared_ptr<Vocabulary> vocabulary, Limits limits);
+
+    uint32_t start() const { return start_; }
+    bool complete(uint32_t state) const { return states_[state].complete; }
+    Vocabulary& vocabulary() const { return *vocabulary_; }
+
+    // The state after `token`; kNone if it is not allowed.
+    uint32_t next(uint32_t state, uint32_t token) {
+        uint32_t known = transitions_.find(state, token);
+        return known != kNone ? known : find_next(state, token);
+    }
+    uint32_t known_next(uint32_t state, uint32_t token) const { return transitions_.find(state, token); }
+    uint32_t next_bytes(uint32_t state, std::string_view bytes);
+    const Row& row(uint32_t state) {
+        const Row* known = states_[state].row.load(std::memory_order_acquire);
+        return known ? *known : find_row(state);
+    }
+    bool knows_row(uint32_t state) const { return states_[state].row.load(std::memory_order_acquire); }
+    ByteSet first(uint32_t state) const { return states_[state].first; }  // the bytes that may come next
+    bool has_token_heads(uint32_t state) const { return states_[state].token_heads; }
+    std::vector<std::string> describe(uint32_t state);
+
+    uint32_t precompute(uint32_t max_states);
+    // The known states as a tree: parent (index into this list), token, row known. The first is the start.
+    struct Known {
+        uint32_t parent, token, has_row;
+    };
+    std::vector<Known> known_states();
+
+    size_t bytes();
+    bool full() { return bytes() > limits_.max_bytes; }
+    struct Stats {
+        uint64_t states, rows, transitions, continuations, heads_max, bytes;
+    };
+    Stats stats();
+
+private:
+    enum class Leaf : uint8_t { kUnknown, kNone, kLiteral, kTerminal, kRun, kRunMinus, kToken, kLexeme };
+    struct LeafInfo {
+        Leaf kind = Leaf::kUnknown;
+        Terminal* terminal = nullptr;  // of a run: its unit
+        Terminal* removed = nullptr;   // kRunMinus: the texts that are not allowed
+        uint32_t run = 0;              // kRunMinus: the node of the run itself
+    };
+    struct State {
+        std::atomic<const Row*> row{nullptr};
+        bool complete = false;
+        bool token_heads = false;
+        ByteSet first;  // bytes that a head takes
+    };
+
+    bool is_leaf(uint32_t node) override { return leaf(node).kind != Leaf::kNone; }
+    Head leaf_head(uint32_t node) override;
+
+    // classify.cpp
+    const LeafInfo& leaf(uint32_t node);
+    LeafInfo classify(uint32_t node);
+    LeafInfo whole_terminal(uint32_t node);
+    bool is_run(uint32_t node);
+    const ByteSet& first_bytes(uint32_t node);
+    Terminal* acquire(uint32_t node);
+
+    uint32_t intern(std::vector<Head>& heads, bool complete);
+    std::span<const Head> heads(uint32_t state) const;
+    uint32_t closure(uint32_t cont);
+    void add_first(const Head& head, ByteSet& bytes);
+
+    // `next`: the byte after this one if it is known, else -1.
+    void step(const Head& head, uint8_t byte, int next, std::vector<Head>& out, bool& complete);
+    void step_all(size_t begin, size_t end, uint8_t byte, int next, std::vector<Head>& heads, bool& complete);
+    void step_lexemes(std::span<const Head> group, uint8_t byte, int next, std::vector<Head>& out, bool& complete);
+    uint32_t advance_guard(uint32_t guard, uint8_t byte);
+    void append(uint32_t cont, uint32_t guard, int next, std::vector<Head>& out, bool& complete);
+    bool run_through(std::vector<Head>& heads, std::string_view bytes, bool& complete);
+
+    uint32_t find_next(uint32_t state, uint32_t token);
+    const Row& find_row(uint32_t state);
+    void check_memory();
+
+    // masks.cpp
+    struct Mask {
+        std::vector<BasePtr> bases;
+        std::vector<uint32_t> tokens;
+    };
+    void collect(uint32_t trie_node, size_t depth, size_t begin, size_t end, Mask& mask);
+    bool collect_by_table(uint32_t trie_node, size_t depth, const Head& head, Mask& mask);
+    void drop_removed(uint32_t trie_node, size_t depth, const Head& head, const ByteSet& first,
+                      std::vector<uint32_t>& tokens);
+    template <class Emit, class Descend>
+    void walk(const Trie& trie, uint32_t node, size_t depth, size_t begin, size_t end, Emit&& emit, Descend&& descend);
+    void add_token_heads(const Head& head, Mask& mask);
+
+    std::shared_ptr<const ClosedGrammar> grammar_;
+    std::shared_ptr<Vocabulary> vocabulary_;
+    const Limits limits_;
+    bool lexemes_ = false;
+    uint32_t start_ = 0;
+    StableVector<State> states_;
+    Transitions transitions_;
+
+    std::mutex mutex_;  // guards all that follows, and the expander
+    SequenceTable state_heads_;           // "complete", then the heads
+    std::vector<uint32_t> closures_;      // by continuation: the state of its closure
+    SequenceTable guards_;                // pairs of lexeme node and state; 0 is none
+    std::vector<LeafInfo> leaves_;
+    std::vector<std::shared_ptr<Terminal>> terminals_;
+    std::vector<std::pair<bool, ByteSet>> first_bytes_;
+    std::vector<RowPtr> rows_;
+    size_t heads_max_ = 0;
+    std::vector<Head> stack_, buffer_, merged_;  // work of one walk
+    size_t appended_ = 0;                        // heads that closures added since this was last cleared
+};
+
+class Automaton {
+public:
+    Automaton(Arena arena, uint32_t start, std::shared_ptr<Vocabulary> vocabulary, Limits limits);
+
+    // The present generation of states; a full one is left to the matchers that are on it.
+    std::shared_ptr<Machine> machine();
+    const std::shared_ptr<Vocabulary>& vocabulary() const { return vocabulary_; }
+
+    std::string save();
+    static std::unique_ptr<Automaton> load(std::string_view data, std::shared_ptr<Vocabulary> vocabulary);
+
+private:
+    std::shared_ptr<Vocabulary> vocabulary_;
+    Limits limits_;
+    std::shared_ptr<const ClosedGrammar> grammar_;
+    std::mutex mutex_;
+    std::shared_ptr<Machine> machine_;
+};
+
+}  // namespace guided

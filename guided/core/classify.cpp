@@ -1,0 +1,130 @@
+// Which nodes of a grammar are leaves, and of what kind: Machine's answer to `is_leaf`.
+//
+// Regular parts are best matched as one terminal, since its states and tables are shared by all grammars; but a sequence such as
+// '"' characters '"' is better left apart, so that the run in the middle is the same for all strings, whatever their length.
+#include "automaton.h"
+
+namespace guided {
+
+namespace {
+constexpr size_t kWideChoice = 64;   // options; above, a regular choice is one terminal
+constexpr int kWideOverlap = 8;      // bytes that may both continue a run and follow it; above, the sequence is one terminal
+}  // namespace
+
+const Machine::LeafInfo& Machine::leaf(uint32_t node) {
+    LeafInfo& info = leaves_[node];
+    if (info.kind == Leaf::kUnknown) {
+        LeafInfo found = classify(node);
+        leaves_[node] = found;
+    }
+    return leaves_[node];
+}
+
+Terminal* Machine::acquire(uint32_t node) {
+    terminals_.push_back(vocabulary_->terminal(arena_, node));
+    return terminals_.back().get();
+}
+
+Machine::LeafInfo Machine::whole_terminal(uint32_t node) { return {Leaf::kTerminal, acquire(node), nullptr, 0}; }
+
+bool Machine::is_run(uint32_t node) {
+    const Arena::Node& n = arena_[node];
+    return n.kind == Kind::kRepeat && n.regular && !arena_[n.a].nullable && leaf(node).kind == Leaf::kRun;
+}
+
+const ByteSet& Machine::first_bytes(uint32_t node) {
+    auto& [known, bytes] = first_bytes_[node];
+    if (known) return bytes;
+    ByteSet found;
+    const Arena::Node& n = arena_[node];
+    switch (n.kind) {
+        case Kind::kLiteral:
+            found.add(static_cast<uint8_t>(arena_.bytes(n)[0]));
+            break;
+        case Kind::kClass:
+            for (auto [low, high] : arena_.ranges(n))
+                found.add_range(static_cast<uint8_t>(encode_utf8(low)[0]), static_cast<uint8_t>(encode_utf8(high)[0]));
+            break;
+        case Kind::kSequence:
+            found = first_bytes(n.a);
+            if (arena_[n.a].nullable) found |= first_bytes(n.b);
+            break;
+        case Kind::kChoice:
+            for (uint32_t child : arena_.children(n)) found |= first_bytes(child);
+            break;
+        case Kind::kRepeat:
+        case Kind::kMinus:
+            found = first_bytes(n.a);
+            break;
+        case Kind::kCapture:
+            found = first_bytes(n.b);
+            break;
+        case Kind::kBoth:
+            found = first_bytes(n.a) & first_bytes(n.b);
+            break;
+        default:
+            break;
+    }
+    first_bytes_[node] = {true, found};
+    return first_bytes_[node].second;
+}
+
+Machine::LeafInfo Machine::classify(uint32_t node) {
+    const Arena::Node& n = arena_[node];
+    const LeafInfo none{Leaf::kNone, nullptr, nullptr, 0};
+    if (n.kind == Kind::kToken) return {Leaf::kToken, nullptr, nullptr, 0};
+    if (n.kind == Kind::kLexeme) return {Leaf::kLexeme, acquire(n.a), nullptr, 0};
+    if (!n.regular) return none;
+    switch (n.kind) {
+        case Kind::kLiteral:
+            return {Leaf::kLiteral, nullptr, nullptr, 0};
+        case Kind::kClass:
+        case Kind::kBoth:
+            return whole_terminal(node);
+        case Kind::kMinus:
+            // An endless run cannot be used up by a finite set of texts, so no state of the difference is dead.
+            if (is_run(n.a) && arena_[n.a].c == kNone && is_finite(arena_, n.b))
+                return {Leaf::kRunMinus, leaf(n.a).terminal, acquire(n.b), n.a};
+            return whole_terminal(node);
+        case Kind::kRepeat: {
+            if (!arena_[n.a].nullable) {
+                Terminal* unit = acquire(n.a);
+                if (unit->prefix_free()) return {Leaf::kRun, unit, nullptr, 0};
+                terminals_.pop_back();
+            }
+            return n.c == 1 ? none : whole_terminal(node);
+        }
+        case Kind::kSequence:
+            if (is_run(n.a) && (first_bytes(n.a) & first_bytes(n.b)).count() > kWideOverlap) return whole_terminal(node);
+            return none;
+        case Kind::kChoice:
+            return arena_.children(n).size() > kWideChoice ? whole_terminal(node) : none;
+        default:
+            return none;
+    }
+}
+
+Head Machine::leaf_head(uint32_t node) {
+    const LeafInfo& info = leaf(node);
+    Head h{.node = node};
+    switch (info.kind) {
+        case Leaf::kRun:
+        case Leaf::kRunMinus: {
+            const Arena::Node& run = arena_[info.kind == Leaf::kRun ? node : info.run];
+            h.state = Terminal::kStart;
+            h.minimum = run.b ? run.b : 1;  // a head is a nonempty match: none owed is as good as one
+            h.maximum = run.c;
+            h.other = info.kind == Leaf::kRunMinus ? Terminal::kStart : 0;
+            break;
+        }
+        case Leaf::kTerminal:
+        case Leaf::kLexeme:
+            h.state = Terminal::kStart;
+            break;
+        default:
+            break;
+    }
+    return h;
+}
+
+}  // namespace guided

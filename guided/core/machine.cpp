@@ -1,0 +1,175 @@
+#include "machine.h"
+
+#include <algorithm>
+#include <functional>
+
+#include "errors.h"
+
+namespace guided {
+
+uint32_t Continuations::unite(std::vector<uint32_t>& members_in) {
+    if (members_in.size() == 1) return members_in[0];
+    std::vector<uint32_t> flat{kNone};
+    for (uint32_t m : members_in) {
+        if (is_union(m)) {
+            auto inner = members(m);
+            flat.insert(flat.end(), inner.begin(), inner.end());
+        } else {
+            flat.push_back(m);
+        }
+    }
+    std::sort(flat.begin() + 1, flat.end());
+    flat.erase(std::unique(flat.begin() + 1, flat.end()), flat.end());
+    if (flat.size() == 2) return flat[1];
+    return table_.intern(flat.data(), flat.size());
+}
+
+void normalize(std::vector<Head>& heads, Continuations& conts) {
+    if (heads.size() < 2) return;
+    auto less = [](const Head& a, const Head& b) {
+        if (a.node != b.node) return a.node < b.node;
+        if (a.state != b.state) return a.state < b.state;
+        if (a.other != b.other) return a.other < b.other;
+        if (a.minimum != b.minimum) return a.minimum < b.minimum;
+        if (a.maximum != b.maximum) return a.maximum < b.maximum;
+        if (a.guard != b.guard) return a.guard < b.guard;
+        return a.cont < b.cont;
+    };
+    if (!std::is_sorted(heads.begin(), heads.end(), less)) std::sort(heads.begin(), heads.end(), less);
+    std::vector<uint32_t> group;
+    size_t out = 0;
+    for (size_t i = 0; i < heads.size();) {
+        size_t end = i + 1;
+        while (end < heads.size() && heads[end].same_leaf(heads[i])) ++end;
+        heads[out] = heads[i];
+        if (end - i > 1) {
+            group.clear();
+            for (size_t k = i; k < end; ++k)
+                if (group.empty() || group.back() != heads[k].cont) group.push_back(heads[k].cont);
+            heads[out].cont = conts.unite(group);
+        }
+        ++out;
+        i = end;
+    }
+    heads.resize(out);
+}
+
+uint32_t Expander::frame(uint32_t node, uint32_t parent) {
+    if (node == Arena::kEmptyNode) return parent;
+    const Arena::Node& n = arena_[node];
+    return n.kind == Kind::kRepeat ? frame(node, n.b, n.c, parent) : frame(node, 0, 0, parent);
+}
+
+uint32_t Expander::frame(uint32_t node, uint32_t minimum, uint32_t maximum, uint32_t parent) {
+    bool repeats = arena_[node].kind == Kind::kRepeat;
+    if (repeats && maximum == 0) return parent;
+    if (repeats && minimum == 0 && maximum == kNone && parent != Continuations::kEnd && !conts_.is_union(parent)) {
+        auto below = conts_.frame(parent);
+        if (below.node == node && below.minimum == 0 && below.maximum == kNone) return parent;  // x* x* is x*
+    }
+    return conts_.push(node, minimum, maximum, parent);
+}
+
+void Expander::close(uint32_t cont, std::vector<Head>& heads, bool& complete) {
+    heads.clear();
+    complete = false;
+    pop(cont, heads, complete);
+    while (!calls_.empty()) {
+        Call call = calls_.front();
+        parents_.clear();
+        while (!calls_.empty() && calls_.front().rule == call.rule) {
+            parents_.push_back(calls_.front().parent);
+            std::pop_heap(calls_.begin(), calls_.end(), std::greater<>());
+            calls_.pop_back();
+        }
+        uint32_t parent = conts_.unite(parents_);
+        open(arena_.rules()[call.rule].body, parent, heads);
+    }
+    normalize(heads, conts_);
+}
+
+void Expander::pop(uint32_t cont, std::vector<Head>& heads, bool& complete) {
+    pops_.assign(1, cont);
+    uint32_t count = 0;
+    if (++stamp_ == 0) visited_.assign(visited_.size(), 0), stamp_ = 1;
+    while (!pops_.empty()) {
+        uint32_t top = pops_.back();
+        pops_.pop_back();
+        if (top >= visited_.size()) visited_.resize(conts_.size() + conts_.size() / 2, 0);
+        if (visited_[top] == stamp_) continue;
+        visited_[top] = stamp_;
+        if (++count > max_heads_ * 4)
+            throw LimitExceeded("the grammar is too ambiguous here", "heads in one state", max_heads_, "max_heads");
+        if (top == Continuations::kEnd) {
+            complete = true;
+            continue;
+        }
+        if (conts_.is_union(top)) {
+            auto members = conts_.members(top);
+            pops_.insert(pops_.end(), members.begin(), members.end());
+            continue;
+        }
+        auto f = conts_.frame(top);
+        if (arena_[f.node].kind == Kind::kRepeat && !is_leaf(f.node)) {
+            if (f.minimum == 0 || nullable_[arena_[f.node].a]) pops_.push_back(f.parent);
+            uint32_t more = f.maximum == kNone ? kNone : f.maximum - 1;
+            uint32_t behind = frame(f.node, f.minimum ? f.minimum - 1 : 0, more, f.parent);
+            open(arena_[f.node].a, behind, heads);
+        } else {
+            if (nullable_[f.node]) pops_.push_back(f.parent);
+            open(f.node, f.parent, heads);
+        }
+    }
+}
+
+void Expander::open(uint32_t node, uint32_t parent, std::vector<Head>& heads) {
+    for (;;) {
+        if (!productive_[node]) return;
+        if (is_leaf(node)) {
+            if (heads.size() >= max_heads_ * 4)
+                throw LimitExceeded("the grammar is too ambiguous here", "heads in one state", max_heads_, "max_heads");
+            Head h = leaf_head(node);
+            h.cont = parent;
+            heads.push_back(h);
+            return;
+        }
+        const Arena::Node& n = arena_[node];
+        switch (n.kind) {
+            case Kind::kSequence: {
+                if (!productive_[n.b]) return;
+                open(n.a, frame(n.b, parent), heads);
+                if (!nullable_[n.a]) return;
+                node = n.b;
+                break;
+            }
+            case Kind::kChoice: {
+                auto options = arena_.children(n);
+                for (uint32_t option : options.first(options.size() - 1)) open(option, parent, heads);
+                node = options.back();
+                break;
+            }
+            case Kind::kRepeat:
+                parent = frame(node, n.b ? n.b - 1 : 0, n.c == kNone ? kNone : n.c - 1, parent);
+                node = n.a;
+                break;
+            case Kind::kRule: {
+                if (calls_.size() >= max_heads_ * 4)
+                    throw LimitExceeded("the grammar is too ambiguous here", "heads in one state", max_heads_,
+                                        "max_heads");
+                calls_.push_back({order_[n.a], n.a, parent});
+                std::push_heap(calls_.begin(), calls_.end(), std::greater<>());
+                return;
+            }
+            case Kind::kCapture:
+                node = n.b;
+                break;
+            case Kind::kNonempty:
+                node = n.a;
+                break;
+            default:  // empty: no nonempty match
+                return;
+        }
+    }
+}
+
+}  // namespace guided

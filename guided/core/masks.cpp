@@ -1,0 +1,195 @@
+// Masks: which tokens a state allows, found from the heads of the state.
+//
+// A terminal or a run contributes its residual table (tables.h): an inside row as it is, and its exit tries walked by the closure of its
+// continuation. Everything else walks the token trie, pruned by the bytes that the heads take; where such a walk comes to a large
+// subtree with a terminal in hand, the table of the terminal below that trie node takes over. Sets stay lists until the end.
+#include <algorithm>
+
+#include "automaton.h"
+#include "tables.h"
+
+namespace guided {
+
+namespace {
+constexpr uint32_t kLargeSubtree = 256;  // trie nodes; a smaller one is walked rather than looked up
+}
+
+// Walk `trie` below `node` with the heads stack_[begin, end). `emit(node)`: its items are reached. `descend(node, depth, begin, end)`: true
+// if the caller has dealt with what is below. `depth`: bytes from the root.
+template <class Emit, class Descend>
+void Machine::walk(const Trie& trie, uint32_t node, size_t depth, size_t begin, size_t end, Emit&& emit,
+                   Descend&& descend) {
+    const Trie::Node& n = trie[node];
+    ByteSet bytes;
+    for (size_t i = begin; i < end; ++i) add_first(stack_[i], bytes);
+    auto visit = [&](uint32_t child, uint8_t byte) {
+        size_t top = stack_.size();
+        bool complete = false;
+        step_all(begin, end, byte, -1, stack_, complete);
+        size_t made = stack_.size() - top;
+        if (made || complete) {
+            emit(child);
+            if (made && trie[child].child_count && !descend(child, depth + 1, top, stack_.size()))
+                walk(trie, child, depth + 1, top, stack_.size(), emit, descend);
+        }
+        stack_.resize(top);
+    };
+    if (bytes.count() < n.child_count) {
+        bytes.for_each([&](uint8_t byte) {
+            if (uint32_t child = trie.child(node, byte); child != kNone) visit(child, byte);
+        });
+    } else {
+        for (uint32_t child = n.first_child; child < n.first_child + n.child_count; ++child)
+            if (bytes.has(trie[child].byte)) visit(child, trie[child].byte);
+    }
+}
+
+// All tokens below `trie_node` that the heads stack_[begin, end) allow. `depth`: bytes from the root of the trie.
+void Machine::collect(uint32_t trie_node, size_t depth, size_t begin, size_t end, Mask& mask) {
+    size_t top = stack_.size();
+    bool tables = !lexemes_;
+    for (size_t i = begin; i < end; ++i) {
+        Head h = stack_[i];
+        if (collect_by_table(trie_node, depth, h, mask)) continue;
+        stack_.push_back(h);
+        if (leaf(h.node).terminal) tables = false;  // too many exits here, and so they would be further down
+    }
+    if (stack_.size() > top) {
+        const Trie& trie = vocabulary_->trie();
+        auto emit = [&](uint32_t node) {
+            for (auto item : trie.items(trie[node])) mask.tokens.push_back(item.token);
+        };
+        auto descend = [&](uint32_t node, size_t below, size_t from, size_t to) {
+            if (!tables || trie[node].subtree < kLargeSubtree) return false;
+            bool any = false;
+            for (size_t i = from; i < to && !any; ++i) any = leaf(stack_[i].node).terminal;
+            if (any) collect(node, below, from, to, mask);
+            return any;
+        };
+        walk(trie, trie_node, depth, top, stack_.size(), emit, descend);
+    }
+    stack_.resize(top);
+}
+
+bool Machine::collect_by_table(uint32_t trie_node, size_t depth, const Head& h, Mask& mask) {
+    const LeafInfo info = leaf(h.node);
+    if (!info.terminal || info.kind == Leaf::kLexeme || lexemes_) return false;
+    const Trie& trie = vocabulary_->trie();
+    bool run = info.kind != Leaf::kTerminal;
+    Table& table = info.terminal->table(trie, trie_node, h.state, run, vocabulary_->rows());
+    uint32_t behind = closure(h.cont);
+    const ByteSet first = states_[behind].first;
+    if (!table.prepare_exits(first)) return false;
+    uint32_t limit = !run || h.maximum == kNone ? kNone : h.state == Terminal::kStart ? h.maximum : h.maximum - 1;
+    auto inside = table.inside(limit);
+    if (inside.size() <= Table::kShortList)
+        mask.tokens.insert(mask.tokens.end(), inside.begin(), inside.end());
+    else
+        mask.bases.push_back(table.inside_row(limit));
+    size_t before = mask.tokens.size();
+    size_t top = stack_.size();
+    auto heads_behind = heads(behind);
+    stack_.insert(stack_.end(), heads_behind.begin(), heads_behind.end());
+    size_t end = stack_.size();
+    first.for_each([&](uint8_t byte) {
+        const Trie* exits = table.exits(byte);
+        if (!exits) return;
+        auto emit = [&](uint32_t node) {
+            for (auto item : exits->items((*exits)[node]))
+                if (!run || (item.count >= h.minimum && item.count <= h.maximum)) mask.tokens.push_back(item.token);
+        };
+        walk(*exits, Trie::kRoot, 0, top, end, emit, [](uint32_t, size_t, size_t, size_t) { return false; });
+    });
+    stack_.resize(top);
+    if (info.removed && h.other != Terminal::kDead && mask.tokens.size() > before) {
+        std::vector<uint32_t> exits(mask.tokens.begin() + static_cast<std::ptrdiff_t>(before), mask.tokens.end());
+        mask.tokens.resize(before);
+        drop_removed(trie_node, depth, h, first, exits);
+        mask.tokens.insert(mask.tokens.end(), exits.begin(), exits.end());
+    }
+    return true;
+}
+
+// The exits were found as if no text were removed. Those that leave where a removed text ends are looked at one by one: few, as only
+// tokens along the removed texts can do so.
+void Machine::drop_removed(uint32_t trie_node, size_t depth, const Head& h, const ByteSet& first,
+                           std::vector<uint32_t>& tokens) {
+    const LeafInfo info = leaf(h.node);
+    const Trie& trie = vocabulary_->trie();
+    std::vector<uint32_t> suspects;
+    auto suspect_below = [&](uint32_t node) {
+        std::vector<uint32_t> below{node};
+        while (!below.empty()) {
+            const Trie::Node& n = trie[below.back()];
+            below.pop_back();
+            for (auto item : trie.items(n)) suspects.push_back(item.token);
+            for (uint32_t c = n.first_child; c < n.first_child + n.child_count; ++c) below.push_back(c);
+        }
+    };
+    struct Step {
+        uint32_t node, state, other;
+    };
+    std::vector<Step> stack{{trie_node, h.state, h.other}};
+    while (!stack.empty()) {
+        Step s = stack.back();
+        stack.pop_back();
+        const Trie::Node& n = trie[s.node];
+        for (uint32_t c = n.first_child; c < n.first_child + n.child_count; ++c) {
+            Step to{c, info.terminal->next(s.state, trie[c].byte), info.removed->next(s.other, trie[c].byte)};
+            if (to.state == Terminal::kDead || to.other == Terminal::kDead) continue;
+            if (info.terminal->accepting(to.state)) {
+                to.state = Terminal::kStart;
+                if (info.removed->accepting(to.other))
+                    for (uint32_t k = trie[c].first_child; k < trie[c].first_child + trie[c].child_count; ++k)
+                        if (first.has(trie[k].byte)) suspect_below(k);
+            }
+            stack.push_back(to);
+        }
+    }
+    std::sort(suspects.begin(), suspects.end());
+    std::erase_if(tokens, [&](uint32_t token) {
+        if (!std::binary_search(suspects.begin(), suspects.end(), token)) return false;
+        std::vector<Head> alone{h};
+        bool complete;
+        return !run_through(alone, vocabulary_->bytes(token).substr(depth), complete);
+    });
+}
+
+void Machine::add_token_heads(const Head& h, Mask& mask) {
+    const Arena::Node& n = arena_[h.node];
+    auto ids = arena_.ids(n);
+    if (!n.c) {
+        for (uint32_t id : ids)
+            if (id < vocabulary_->size()) mask.tokens.push_back(id);
+        return;
+    }
+    std::vector<uint32_t> words(vocabulary_->words(), 0);
+    for (uint32_t id = 0; id < vocabulary_->count(); ++id)
+        if (!std::binary_search(ids.begin(), ids.end(), id)) words[id >> 5] |= 1u << (id & 31);
+    mask.bases.push_back(vocabulary_->rows().base(std::move(words)));
+}
+
+const Row& Machine::find_row(uint32_t state) {
+    std::lock_guard lock(mutex_);
+    if (const Row* known = states_[state].row.load(std::memory_order_relaxed)) return *known;
+    Mask mask;
+    auto now = heads(state);
+    stack_.clear();
+    for (const Head& h : std::vector<Head>(now.begin(), now.end())) {
+        if (leaf(h.node).kind == Leaf::kToken)
+            add_token_heads(h, mask);
+        else
+            stack_.push_back(h);
+    }
+    if (!stack_.empty()) collect(Trie::kRoot, 0, 0, stack_.size(), mask);
+    stack_.clear();
+    if (states_[state].complete)
+        for (uint32_t id : vocabulary_->eos()) mask.tokens.push_back(id);
+    RowPool& pool = vocabulary_->rows();
+    BasePtr base = mask.bases.empty() ? nullptr : pool.unite(std::move(mask.bases));
+    rows_.push_back(pool.row(std::move(base), std::move(mask.tokens)));
+    states_[state].row.store(rows_.back().get(), std::memory_order_release);
+    return *rows_.back();
+}
+
+}  // namespace guided

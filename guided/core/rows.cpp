@@ -1,0 +1,145 @@
+#include "rows.h"
+
+#include <algorithm>
+#include <bit>
+#include <cstring>
+
+namespace guided {
+
+namespace {
+constexpr size_t kLongList = 1024;  // tokens; a longer list is kept as a base
+constexpr size_t kSweepEvery = 4096;
+}  // namespace
+
+bool Row::has(uint32_t token) const {
+    return (base && base->has(token)) || std::binary_search(tokens.begin(), tokens.end(), token);
+}
+
+void Row::fill(uint32_t* words, uint32_t count) const {
+    if (base)
+        std::memcpy(words, base->words.data(), size_t{count} * 4);
+    else
+        std::memset(words, 0, size_t{count} * 4);
+    for (uint32_t t : tokens) words[t >> 5] |= 1u << (t & 31);
+}
+
+uint32_t Row::count() const {
+    uint32_t n = static_cast<uint32_t>(tokens.size());
+    if (base)
+        for (uint32_t w : base->words) n += std::popcount(w);
+    return n;
+}
+
+std::vector<uint32_t> Row::list() const {
+    std::vector<uint32_t> all = tokens;
+    if (base)
+        for (uint32_t w = 0; w < base->words.size(); ++w)
+            for (uint32_t bits = base->words[w]; bits; bits &= bits - 1) all.push_back(w * 32 + std::countr_zero(bits));
+    std::sort(all.begin(), all.end());
+    return all;
+}
+
+template <class T>
+template <class Equal>
+std::shared_ptr<const T> RowPool::Shelf<T>::find(uint64_t hash, Equal&& equal) {
+    auto at = by_hash.find(hash);
+    if (at == by_hash.end()) return nullptr;
+    for (auto& weak : at->second)
+        if (auto known = weak.lock(); known && equal(*known)) return known;
+    return nullptr;
+}
+
+template <class T>
+void RowPool::Shelf<T>::add(uint64_t hash, const std::shared_ptr<const T>& value) {
+    by_hash[hash].push_back(value);
+    if (++added % kSweepEvery == 0) sweep();
+}
+
+template <class T>
+void RowPool::Shelf<T>::sweep() {
+    for (auto at = by_hash.begin(); at != by_hash.end();) {
+        std::erase_if(at->second, [](const auto& weak) { return weak.expired(); });
+        at = at->second.empty() ? by_hash.erase(at) : std::next(at);
+    }
+}
+
+RowPtr RowPool::row(BasePtr base, std::vector<uint32_t> tokens) {
+    if (!std::is_sorted(tokens.begin(), tokens.end())) std::sort(tokens.begin(), tokens.end());
+    tokens.erase(std::unique(tokens.begin(), tokens.end()), tokens.end());
+    if (base) std::erase_if(tokens, [&](uint32_t t) { return base->has(t); });
+    if (tokens.size() > kLongList) {
+        BasePtr own = base_of(tokens);
+        base = base ? unite({base, own}) : own;
+        tokens.clear();
+    }
+    uint64_t hash = hash_words(tokens.data(), tokens.size(), base ? base->id : 0);
+    std::lock_guard lock(mutex_);
+    auto known = rows_.find(hash, [&](const Row& r) { return r.base == base && r.tokens == tokens; });
+    if (known) return known;
+    tokens.shrink_to_fit();
+    auto made = std::make_shared<const Row>(Row{std::move(base), std::move(tokens), next_id_++});
+    rows_.add(hash, made);
+    return made;
+}
+
+BasePtr RowPool::base(std::vector<uint32_t> words) {
+    uint64_t hash = hash_words(words.data(), words.size());
+    std::lock_guard lock(mutex_);
+    auto known = bases_.find(hash, [&](const Base& b) { return b.words == words; });
+    if (known) return known;
+    auto made = std::make_shared<const Base>(Base{std::move(words), next_id_++});
+    bases_.add(hash, made);
+    return made;
+}
+
+BasePtr RowPool::base_of(std::span<const uint32_t> tokens) {
+    std::vector<uint32_t> words(words_, 0);
+    for (uint32_t t : tokens) words[t >> 5] |= 1u << (t & 31);
+    return base(std::move(words));
+}
+
+BasePtr RowPool::unite(std::vector<BasePtr> bases) {
+    std::sort(bases.begin(), bases.end(), [](const BasePtr& a, const BasePtr& b) { return a->id < b->id; });
+    bases.erase(std::unique(bases.begin(), bases.end()), bases.end());
+    if (bases.size() == 1) return bases[0];
+    std::vector<uint64_t> ids;
+    uint64_t hash = 7;
+    for (const auto& b : bases) ids.push_back(b->id), hash = combine(hash, b->id);
+    {
+        std::lock_guard lock(mutex_);
+        auto at = unions_.find(hash);
+        if (at != unions_.end() && at->second.first == ids)
+            if (auto known = at->second.second.lock()) return known;
+    }
+    std::vector<uint32_t> words = bases[0]->words;
+    for (size_t i = 1; i < bases.size(); ++i)
+        for (uint32_t w = 0; w < words_; ++w) words[w] |= bases[i]->words[w];
+    BasePtr united = base(std::move(words));
+    std::lock_guard lock(mutex_);
+    if (unions_.size() > kSweepEvery)
+        std::erase_if(unions_, [](const auto& entry) { return entry.second.second.expired(); });
+    unions_[hash] = {std::move(ids), united};
+    return united;
+}
+
+size_t RowPool::size() {
+    std::lock_guard lock(mutex_);
+    size_t n = 0;
+    for (auto& [hash, list] : rows_.by_hash)
+        for (auto& weak : list) n += !weak.expired();
+    return n;
+}
+
+size_t RowPool::bytes() {
+    std::lock_guard lock(mutex_);
+    size_t n = 0;
+    for (auto& [hash, list] : rows_.by_hash)
+        for (auto& weak : list)
+            if (auto row = weak.lock()) n += sizeof(Row) + row->tokens.capacity() * 4;
+    for (auto& [hash, list] : bases_.by_hash)
+        for (auto& weak : list)
+            if (auto base = weak.lock()) n += sizeof(Base) + base->words.size() * 4;
+    return n;
+}
+
+}  // namespace guided

@@ -1,0 +1,69 @@
+// Mask rows: which tokens are allowed, as bits to be written.
+//
+// A row is a dense base (shared: all tokens that stay inside a string, say) plus a short list of tokens, or the list alone. Both kinds
+// are kept by content in one pool of the vocabulary, so that equal masks of different states and grammars are one row.
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <mutex>
+#include <span>
+#include <unordered_map>
+#include <vector>
+
+#include "interning.h"
+
+namespace guided {
+
+struct Base {  // W words, bit j of word w is token 32 w + j
+    std::vector<uint32_t> words;
+    uint64_t id;
+    bool has(uint32_t token) const { return words[token >> 5] >> (token & 31) & 1; }
+};
+using BasePtr = std::shared_ptr<const Base>;
+
+struct Row {
+    BasePtr base;                  // may be null
+    std::vector<uint32_t> tokens;  // sorted, none of them in the base
+    uint64_t id;
+    bool has(uint32_t token) const;
+    void fill(uint32_t* words, uint32_t count) const;
+    uint32_t count() const;  // allowed tokens
+    std::vector<uint32_t> list() const;
+};
+using RowPtr = std::shared_ptr<const Row>;
+
+// All rows of a vocabulary in use. Thread-safe.
+class RowPool {
+public:
+    explicit RowPool(uint32_t words) : words_(words) {}
+
+    // `tokens` need not be sorted; those above 128 without a base become a base of their own.
+    RowPtr row(BasePtr base, std::vector<uint32_t> tokens);
+    BasePtr base(std::vector<uint32_t> words);
+    BasePtr base_of(std::span<const uint32_t> tokens);
+    BasePtr unite(std::vector<BasePtr> bases);  // remembered: the same few meet again and again
+
+    uint32_t words() const { return words_; }
+    size_t size();   // rows alive
+    size_t bytes();  // of rows and bases alive
+
+private:
+    template <class T>
+    struct Shelf {
+        std::unordered_map<uint64_t, std::vector<std::weak_ptr<const T>>> by_hash;
+        size_t added = 0;
+        template <class Equal>
+        std::shared_ptr<const T> find(uint64_t hash, Equal&& equal);
+        void add(uint64_t hash, const std::shared_ptr<const T>& value);
+        void sweep();
+    };
+    const uint32_t words_;
+    std::mutex mutex_;
+    Shelf<Row> rows_;
+    Shelf<Base> bases_;
+    std::unordered_map<uint64_t, std::pair<std::vector<uint64_t>, std::weak_ptr<const Base>>> unions_;
+    uint64_t next_id_ = 1;
+};
+
+}  // namespace guided

@@ -1,0 +1,371 @@
+#include "terminals.h"
+
+#include <algorithm>
+
+#include "errors.h"
+#include "tables.h"
+
+namespace guided {
+
+namespace {
+constexpr uint32_t kMaxStates = 1u << 18;   // of one terminal
+constexpr uint32_t kMaxSearch = 1u << 18;   // product states looked at for one answer
+constexpr uint32_t kMaxHeads = 20'000;
+constexpr uint32_t kMaxPrefixFree = 256;    // states of a unit; a larger terminal is no unit of a run
+}  // namespace
+
+class Terminal::Machine : public Expander {
+public:
+    explicit Machine(Terminal& t) : Expander(t.arena_, t.nullable_, t.productive_, {}, kMaxHeads), terminal_(t) {}
+
+protected:
+    bool is_leaf(uint32_t node) override {
+        switch (arena_[node].kind) {
+            case Kind::kLiteral:
+            case Kind::kClass:
+            case Kind::kBoth:
+            case Kind::kMinus:
+                return true;
+            default:
+                return false;
+        }
+    }
+    Head leaf_head(uint32_t node) override {
+        Head h{.node = node};
+        switch (arena_[node].kind) {
+            case Kind::kClass:
+                h.state = terminal_.class_start_.at(node);
+                break;
+            case Kind::kBoth:
+            case Kind::kMinus:
+                h.state = h.other = kStart;
+                break;
+            default:
+                break;
+        }
+        return h;
+    }
+
+private:
+    Terminal& terminal_;
+};
+
+// What is known of product states: can anything be matched from them that is not empty?
+struct Terminal::Products {
+    SequenceTable keys;            // node, a, b
+    std::vector<int8_t> extends;   // -1 unknown
+    uint32_t id(uint32_t node, uint32_t a, uint32_t b) {
+        uint32_t words[] = {node, a, b};
+        uint32_t id = keys.intern(words, 3);
+        if (id >= extends.size()) extends.resize(id + 1, -1);
+        return id;
+    }
+};
+
+Terminal::Terminal(const Arena& from, uint32_t node) : arena_(kNone), root_(arena_.import(from, node)) {
+    nullable_.resize(arena_.size());
+    productive_.assign(arena_.size(), 1);
+    productive_[Arena::kNeverNode] = 0;
+    for (uint32_t id = 0; id < arena_.size(); ++id) {
+        const Arena::Node& n = arena_[id];
+        nullable_[id] = n.nullable;
+        if (n.kind == Kind::kClass) class_start_[id] = utf8_.start(arena_.ranges(n));
+        if (n.kind != Kind::kBoth && n.kind != Kind::kMinus) continue;
+        for (uint32_t operand : {n.a, n.b})
+            if (!operands_.contains(operand)) operands_[operand] = std::make_unique<Terminal>(arena_, operand);
+    }
+    products_ = std::make_unique<Products>();
+    find_byte_classes();
+    // A product that cannot match, and all that needs it, is as if it were not there.
+    for (uint32_t id = 0; id < arena_.size(); ++id) {
+        const Arena::Node& n = arena_[id];
+        switch (n.kind) {
+            case Kind::kBoth:
+            case Kind::kMinus:
+                productive_[id] = n.nullable || product_extends(id, kStart, kStart);
+                break;
+            case Kind::kSequence:
+                productive_[id] = productive_[n.a] && productive_[n.b];
+                break;
+            case Kind::kChoice:
+                productive_[id] = 0;
+                for (uint32_t child : arena_.children(n)) productive_[id] |= productive_[child];
+                break;
+            case Kind::kRepeat:
+                productive_[id] = n.nullable || productive_[n.a];
+                break;
+            default:
+                break;
+        }
+    }
+    machine_ = std::make_unique<Machine>(*this);
+    std::vector<Head> heads;
+    intern(heads, false);  // kDead
+    bool complete = false;
+    uint32_t cont = machine_->frame(root_, Continuations::kEnd);
+    machine_->close(cont, heads, complete);
+    for (size_t i = heads.size(); i-- > 0;) {  // a product with only the empty match left opens no head
+        const Arena::Node& n = arena_[heads[i].node];
+        if ((n.kind == Kind::kBoth || n.kind == Kind::kMinus) && !product_extends(heads[i].node, kStart, kStart))
+            heads.erase(heads.begin() + static_cast<std::ptrdiff_t>(i));
+    }
+    // The start must be state 1 even where it equals the dead one.
+    State& start = states_.emplace_back();
+    start.accepting = complete;
+    start.goes_on = !heads.empty();
+    start.next = std::make_unique<std::atomic<uint32_t>[]>(representative_.size());
+    for (size_t c = 0; c < representative_.size(); ++c) start.next[c] = kNone;
+    std::vector<uint32_t> key{complete, 1};
+    auto* words = reinterpret_cast<const uint32_t*>(heads.data());
+    key.insert(key.end(), words, words + heads.size() * kHeadWords);
+    heads_.intern(key.data(), key.size());
+}
+
+Terminal::~Terminal() = default;
+
+void Terminal::find_byte_classes() {
+    std::array<bool, 257> cut{};
+    cut[0] = true;
+    auto add = [&](unsigned low, unsigned high) { cut[low] = cut[high + 1] = true; };
+    std::vector<uint32_t> todo;
+    std::vector<bool> seen;
+    for (auto [node, start] : class_start_) todo.push_back(start);
+    while (!todo.empty()) {
+        uint32_t state = todo.back();
+        todo.pop_back();
+        if (state >= seen.size()) seen.resize(state + 1, false);
+        if (seen[state]) continue;
+        seen[state] = true;
+        for (const auto& e : utf8_.edges(state)) {
+            add(e.low, e.high);
+            todo.push_back(e.target);
+        }
+    }
+    for (uint32_t id = 0; id < arena_.size(); ++id)
+        if (arena_[id].kind == Kind::kLiteral)
+            for (char c : arena_.bytes(arena_[id])) add(static_cast<uint8_t>(c), static_cast<uint8_t>(c));
+    for (auto& [node, operand] : operands_)
+        for (unsigned b = 1; b < 256; ++b)
+            if (operand->class_of_[b] != operand->class_of_[b - 1]) cut[b] = true;
+    for (unsigned b = 0; b < 256; ++b) {
+        if (cut[b]) representative_.push_back(static_cast<uint8_t>(b));
+        class_of_[b] = static_cast<uint8_t>(representative_.size() - 1);
+    }
+}
+
+// ---- products ----
+
+bool Terminal::product_accepts(const Arena::Node& n, uint32_t a, uint32_t b) {
+    Terminal &x = *operands_.at(n.a), &y = *operands_.at(n.b);
+    return x.accepting(a) && (n.kind == Kind::kBoth) == y.accepting(b);
+}
+
+// Breadth first from (a, b) to a pair that accepts; all pairs on the way are known to extend then, and all pairs seen
+// are known not to where there is none.
+bool Terminal::product_extends(uint32_t node, uint32_t a, uint32_t b) {
+    uint32_t first = products_->id(node, a, b);
+    if (products_->extends[first] >= 0) return products_->extends[first];
+    const Arena::Node& n = arena_[node];
+    Terminal &x = *operands_.at(n.a), &y = *operands_.at(n.b);
+    if (n.kind == Kind::kMinus && b == kDead) {
+        products_->extends[first] = x.goes_on(a);
+        return x.goes_on(a);
+    }
+    std::vector<std::pair<uint32_t, uint32_t>> queue{{first, kNone}};  // pair, index of the one before it
+    std::unordered_map<uint32_t, uint32_t> seen{{first, 0}};
+    for (size_t at = 0; at < queue.size(); ++at) {
+        auto key = products_->keys[queue[at].first];
+        uint32_t from_a = key[1], from_b = key[2];
+        for (uint8_t byte : representative_) {
+            uint32_t to_a = x.next(from_a, byte), to_b = y.next(from_b, byte);
+            if (to_a == kDead || (to_b == kDead && n.kind == Kind::kBoth)) continue;
+            uint32_t id = products_->id(node, to_a, to_b);
+            bool ends = product_accepts(n, to_a, to_b) || products_->extends[id] == 1 ||
+                        (n.kind == Kind::kMinus && to_b == kDead);
+            if (ends) {
+                for (uint32_t k = static_cast<uint32_t>(at); k != kNone; k = queue[k].second)
+                    products_->extends[queue[k].first] = 1;
+                return true;
+            }
+            if (products_->extends[id] == 0 || !seen.try_emplace(id, 0).second) continue;
+            if (queue.size() >= kMaxSearch)
+                throw LimitExceeded("the intersection of two patterns is too large", "product states", kMaxSearch, "");
+            queue.push_back({id, static_cast<uint32_t>(at)});
+        }
+    }
+    for (auto [id, before] : queue) products_->extends[id] = 0;
+    return false;
+}
+
+// ---- states ----
+
+uint32_t Terminal::intern(std::vector<Head>& heads, bool accepting) {
+    std::vector<uint32_t> key{accepting, 0};
+    auto* words = reinterpret_cast<const uint32_t*>(heads.data());
+    key.insert(key.end(), words, words + heads.size() * kHeadWords);
+    uint32_t id = heads_.intern(key.data(), key.size());
+    if (id < states_.size()) return id;
+    if (id >= kMaxStates) throw LimitExceeded("a pattern has too many states", "states of a pattern", kMaxStates, "");
+    State& s = states_.emplace_back();
+    s.accepting = accepting;
+    s.goes_on = !heads.empty();
+    size_t classes = representative_.size();
+    s.next = std::make_unique<std::atomic<uint32_t>[]>(classes);
+    for (size_t c = 0; c < classes; ++c) s.next[c].store(s.goes_on ? kNone : kDead, std::memory_order_relaxed);
+    bytes_.fetch_add(key.size() * 4 + classes * 4 + sizeof(State) + 64, std::memory_order_relaxed);
+    return id;
+}
+
+void Terminal::append_closure(uint32_t cont, std::vector<Head>& out, bool& accepting) {
+    if (cont == Continuations::kEnd) {
+        accepting = true;
+        return;
+    }
+    auto [at, fresh] = closure_memo_.try_emplace(cont);
+    auto& [heads, complete] = at->second;
+    if (fresh) {
+        std::vector<Head> found;
+        machine_->close(cont, found, complete);
+        for (const Head& h : found) {
+            const Arena::Node& n = arena_[h.node];
+            if ((n.kind == Kind::kBoth || n.kind == Kind::kMinus) && !product_extends(h.node, kStart, kStart)) continue;
+            heads.push_back(h);
+        }
+        bytes_.fetch_add(heads.size() * sizeof(Head) + 64, std::memory_order_relaxed);
+    }
+    accepting |= complete;
+    out.insert(out.end(), heads.begin(), heads.end());
+}
+
+void Terminal::step(const Head& h, uint8_t byte, std::vector<Head>& out, bool& accepting) {
+    const Arena::Node& n = arena_[h.node];
+    Head after = h;
+    switch (n.kind) {
+        case Kind::kLiteral: {
+            std::string_view text = arena_.bytes(n);
+            if (static_cast<uint8_t>(text[h.state]) != byte) return;
+            if (++after.state < text.size())
+                out.push_back(after);
+            else
+                append_closure(h.cont, out, accepting);
+            return;
+        }
+        case Kind::kClass:
+            after.state = utf8_.step(h.state, byte);
+            if (after.state == kNone) return;
+            if (after.state == Utf8Automaton::kDone)
+                append_closure(h.cont, out, accepting);
+            else
+                out.push_back(after);
+            return;
+        default: {
+            Terminal &x = *operands_.at(n.a), &y = *operands_.at(n.b);
+            after.state = x.next(h.state, byte);
+            after.other = y.next(h.other, byte);
+            if (after.state == kDead || (n.kind == Kind::kBoth && after.other == kDead)) return;
+            if (product_accepts(n, after.state, after.other)) append_closure(h.cont, out, accepting);
+            if (product_extends(h.node, after.state, after.other)) out.push_back(after);
+        }
+    }
+}
+
+uint32_t Terminal::find_next(uint32_t state, uint8_t byte_class) {
+    std::lock_guard lock(mutex_);
+    std::atomic<uint32_t>& slot = states_[state].next[byte_class];
+    if (uint32_t known = slot.load(std::memory_order_relaxed); known != kNone) return known;
+    auto key = heads_[state];
+    std::vector<Head> from((key.size() - 2) / kHeadWords), to;
+    std::memcpy(static_cast<void*>(from.data()), key.data() + 2, from.size() * sizeof(Head));
+    bool accepting = false;
+    for (const Head& h : from) step(h, representative_[byte_class], to, accepting);
+    normalize(to, machine_->conts());
+    if (to.size() > kMaxHeads)
+        throw LimitExceeded("a pattern is too ambiguous", "heads of a pattern", kMaxHeads, "");
+    uint32_t found = to.empty() && !accepting ? kDead : intern(to, accepting);
+    slot.store(found, std::memory_order_release);
+    return found;
+}
+
+const ByteSet& Terminal::allowed(uint32_t state) {
+    State& s = states_[state];
+    if (s.has_allowed.load(std::memory_order_acquire)) return s.allowed;
+    std::vector<uint8_t> classes;
+    for (size_t c = 0; c < representative_.size(); ++c)
+        if (next(state, representative_[c]) != kDead) classes.push_back(static_cast<uint8_t>(c));
+    ByteSet found;
+    for (unsigned b = 0; b < 256; ++b)
+        if (std::find(classes.begin(), classes.end(), class_of_[b]) != classes.end()) found.add(static_cast<uint8_t>(b));
+    std::lock_guard lock(mutex_);
+    s.allowed = found;
+    s.has_allowed.store(true, std::memory_order_release);
+    return s.allowed;
+}
+
+// ---- questions ----
+
+uint32_t Terminal::search(uint32_t from, bool (*found)(const Terminal&, uint32_t), std::string* path) {
+    std::vector<std::pair<uint32_t, uint32_t>> queue{{from, kNone}};
+    std::vector<uint8_t> bytes{0};
+    std::vector<bool> seen(from + 1, false);
+    seen[from] = true;
+    for (size_t at = 0; at < queue.size(); ++at) {
+        if (found(*this, queue[at].first)) {
+            if (path) {
+                for (uint32_t k = static_cast<uint32_t>(at); queue[k].second != kNone; k = queue[k].second)
+                    path->push_back(static_cast<char>(bytes[k]));
+                std::reverse(path->begin(), path->end());
+            }
+            return queue[at].first;
+        }
+        for (uint8_t byte : representative_) {
+            uint32_t to = next(queue[at].first, byte);
+            if (to >= seen.size()) seen.resize(to + to / 2 + 1, false);
+            if (to == kDead || seen[to]) continue;
+            seen[to] = true;
+            queue.push_back({to, static_cast<uint32_t>(at)});
+            bytes.push_back(byte);
+        }
+    }
+    return kDead;
+}
+
+bool Terminal::prefix_free() {
+    if (int known = prefix_free_.load(); known >= 0) return known;
+    bool result = !accepting(kStart) && goes_on(kStart);
+    if (result) {
+        struct Probe {
+            static bool stop(const Terminal& t, uint32_t state) {
+                return (t.accepting(state) && t.goes_on(state)) || t.state_count() > kMaxPrefixFree;
+            }
+        };
+        result = search(kStart, &Probe::stop, nullptr) == kDead;
+    }
+    prefix_free_.store(result);
+    return result;
+}
+
+bool Terminal::matches(std::string_view text) {
+    uint32_t state = kStart;
+    for (char c : text)
+        if ((state = next(state, static_cast<uint8_t>(c))) == kDead) return false;
+    return accepting(state);
+}
+
+bool Terminal::is_void() { return !accepting(kStart) && !goes_on(kStart); }
+
+bool Terminal::shortest(std::string& text) {
+    return search(kStart, [](const Terminal& t, uint32_t state) { return t.accepting(state); }, &text) != kDead;
+}
+
+Table& Terminal::table(const Trie& trie, uint32_t trie_node, uint32_t state, bool run, RowPool& rows) {
+    uint64_t key = (uint64_t{trie_node} << 32 | state) * 2 + run;  // fewer than 2^31 trie nodes
+    std::lock_guard lock(tables_mutex_);
+    auto& slot = tables_[key];
+    if (!slot) {
+        slot = std::make_unique<Table>(*this, trie, trie_node, state, run, rows);
+        bytes_.fetch_add(slot->bytes(), std::memory_order_relaxed);
+    }
+    return *slot;
+}
+
+}  // namespace guided

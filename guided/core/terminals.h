@@ -1,0 +1,96 @@
+// Terminals: regular nodes as lazy automata over bytes, each with its own small machine.
+//
+// A terminal depends on its node alone, so a vocabulary keeps it by structural hash and all grammars share what was found out about
+// it: its states, and the residual tables of tables.h. Its states are sets of heads (machine.h) over four kinds of leaf: a literal
+// with an offset, a character class with a UTF-8 state, and the product of two inner terminals, both or minus, with their two states.
+// A product state from which no match can be completed is dead and is never entered.
+#pragma once
+
+#include <atomic>
+#include <memory>
+#include <mutex>
+#include <string>
+#include <unordered_map>
+#include <vector>
+
+#include "arena.h"
+#include "interning.h"
+#include "machine.h"
+#include "utf8.h"
+
+namespace guided {
+
+class Trie;
+class Table;
+class RowPool;
+
+class Terminal {
+public:
+    static constexpr uint32_t kDead = 0, kStart = 1;
+
+    Terminal(const Arena& from, uint32_t node);
+    ~Terminal();
+
+    // The state after `byte`; kDead if nothing goes on so. Any thread; may throw LimitExceeded.
+    uint32_t next(uint32_t state, uint8_t byte) {
+        uint32_t known = states_[state].next[class_of_[byte]].load(std::memory_order_acquire);
+        return known != kNone ? known : find_next(state, class_of_[byte]);
+    }
+    bool accepting(uint32_t state) const { return states_[state].accepting; }
+    bool goes_on(uint32_t state) const { return states_[state].goes_on; }  // some longer text matches too
+    const ByteSet& allowed(uint32_t state);  // the bytes with a next state
+
+    bool prefix_free();  // no match is the beginning of another one, and the empty text is none
+    bool matches(std::string_view text);
+    bool is_void();                         // matches nothing
+    bool shortest(std::string& text);       // false if it is void
+
+    size_t bytes() const { return bytes_.load(std::memory_order_relaxed); }
+    uint32_t state_count() const { return states_.size(); }
+
+    // The residual table of `state` below `trie_node` of the vocabulary's trie. `run`: the terminal is the unit of a
+    // repeat, and matching starts over where it completes.
+    Table& table(const Trie& trie, uint32_t trie_node, uint32_t state, bool run, RowPool& rows);
+
+private:
+    struct State {
+        std::unique_ptr<std::atomic<uint32_t>[]> next;  // by byte class; kNone: not asked yet
+        bool accepting = false, goes_on = false;
+        std::atomic<bool> has_allowed{false};
+        ByteSet allowed;
+    };
+    class Machine;
+    struct Products;
+
+    uint32_t find_next(uint32_t state, uint8_t byte_class);
+    uint32_t intern(std::vector<Head>& heads, bool accepting);
+    void step(const Head& head, uint8_t byte, std::vector<Head>& out, bool& accepting);
+    void append_closure(uint32_t cont, std::vector<Head>& out, bool& accepting);
+    void find_byte_classes();
+    bool product_accepts(const Arena::Node& n, uint32_t a, uint32_t b);
+    bool product_extends(uint32_t node, uint32_t a, uint32_t b);
+    uint32_t search(uint32_t from, bool (*found)(const Terminal&, uint32_t), std::string* path);
+
+    Arena arena_;
+    uint32_t root_;
+    std::vector<uint8_t> nullable_, productive_;
+    std::unique_ptr<Machine> machine_;
+    Utf8Automaton utf8_;
+    std::unordered_map<uint32_t, uint32_t> class_start_;                 // by node
+    std::unordered_map<uint32_t, std::unique_ptr<Terminal>> operands_;  // of products, by node
+    std::unique_ptr<Products> products_;
+    std::array<uint8_t, 256> class_of_{};
+    std::vector<uint8_t> representative_;  // one byte of each class
+
+    std::mutex mutex_;  // guards all that follows, and the machine
+    StableVector<State> states_;
+    SequenceTable heads_;  // of states, by number
+    std::unordered_map<uint32_t, std::pair<std::vector<Head>, bool>> closure_memo_;
+    std::atomic<int> prefix_free_{-1};
+    std::atomic<size_t> bytes_{0};
+
+    std::mutex tables_mutex_;
+    std::unordered_map<uint64_t, std::unique_ptr<Table>> tables_;
+};
+
+}  // namespace guided

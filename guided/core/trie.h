@@ -1,0 +1,59 @@
+// Tokens by their bytes. Children of a node stand together in order of bytes; subtrees follow, so a walk goes forward in memory.
+#pragma once
+
+#include <cstdint>
+#include <span>
+#include <string_view>
+#include <vector>
+
+#include "interning.h"
+
+namespace guided {
+
+class Trie {
+public:
+    static constexpr uint32_t kRoot = 0;
+
+    struct Entry {
+        std::string_view bytes;
+        uint32_t token;
+        uint32_t count;  // free for the user (exits of a run: repetitions completed)
+    };
+    struct Node {
+        uint32_t first_child = 0, first_token = 0, token_count = 0, subtree = 1;  // subtree: nodes, itself included
+        uint16_t child_count = 0;
+        uint8_t byte = 0;
+    };
+    struct Item {
+        uint32_t token, count;
+    };
+
+    Trie() { nodes_.emplace_back(); }
+    explicit Trie(std::vector<Entry> entries);  // entries with empty bytes are dropped
+
+    const Node& operator[](uint32_t node) const { return nodes_[node]; }
+    std::span<const Item> items(const Node& n) const { return {items_.data() + n.first_token, n.token_count}; }
+    uint32_t size() const { return static_cast<uint32_t>(nodes_.size()); }
+    size_t bytes() const { return nodes_.capacity() * sizeof(Node) + items_.capacity() * sizeof(Item); }
+
+    // The child of `node` on `byte`, kNone if there is none.
+    uint32_t child(uint32_t node, uint8_t byte) const {
+        const Node& n = nodes_[node];
+        uint32_t low = n.first_child, high = low + n.child_count;
+        if (n.child_count == 256) return low + byte;
+        while (low < high) {
+            uint32_t middle = (low + high) / 2;
+            if (nodes_[middle].byte < byte)
+                low = middle + 1;
+            else
+                high = middle;
+        }
+        return low < n.first_child + n.child_count && nodes_[low].byte == byte ? low : kNone;
+    }
+
+private:
+    std::vector<Node> nodes_;
+    std::vector<Item> items_;
+};
+
+}  // namespace guided

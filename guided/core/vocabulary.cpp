@@ -1,0 +1,99 @@
+#include "vocabulary.h"
+
+#include <algorithm>
+#include <stdexcept>
+
+namespace guided {
+
+namespace {
+constexpr size_t kTerminalBytes = size_t{512} << 20;   // kept for all grammars together; above, the oldest unused ones go
+constexpr size_t kLongestToken = 8192;              // walks of the trie recur once a byte
+constexpr size_t kOneTerminal = size_t{128} << 20;  // a terminal that has grown larger is made anew when next asked for
+}  // namespace
+
+Vocabulary::Vocabulary(const std::vector<std::optional<std::string_view>>& tokens, std::vector<uint32_t> eos,
+                       uint32_t size)
+    : eos_(std::move(eos)), size_(size), rows_((size + 31) / 32) {
+    if (size < tokens.size()) throw std::invalid_argument("size is smaller than the number of tokens");
+    if (eos_.empty()) throw std::invalid_argument("a vocabulary needs at least one end token");
+    std::sort(eos_.begin(), eos_.end());
+    eos_.erase(std::unique(eos_.begin(), eos_.end()), eos_.end());
+    if (eos_.back() >= size) throw std::invalid_argument("an end token lies outside the vocabulary");
+    size_t total = 0;
+    for (const auto& t : tokens) {
+        total += t ? t->size() : 0;
+        if (t && t->size() > kLongestToken) throw std::invalid_argument("a token spells more than 8,192 bytes");
+    }
+    if (total >= kNone) throw std::invalid_argument("the tokens spell more than 4 GB");
+    bytes_.reserve(total);
+    starts_.reserve(tokens.size() + 1);
+    Hash128 h = combine(Hash128{size, tokens.size()}, total);
+    for (uint32_t t = 0; t < tokens.size(); ++t) {
+        starts_.push_back(static_cast<uint32_t>(bytes_.size()));
+        bool ends = std::binary_search(eos_.begin(), eos_.end(), t);  // an end token spells nothing, whatever it looks like
+        if (tokens[t] && !ends) bytes_.append(*tokens[t]);
+        h = tokens[t] ? combine(h, hash_bytes(*tokens[t])) : combine(h, 1);
+    }
+    starts_.push_back(static_cast<uint32_t>(bytes_.size()));
+    for (uint32_t t : eos_) h = combine(h, t);
+    fingerprint_ = h;
+    std::vector<Trie::Entry> entries;
+    entries.reserve(tokens.size());
+    for (uint32_t t = 0; t < tokens.size(); ++t)
+        if (spells(t)) entries.push_back({bytes(t), t, 0});
+    trie_ = Trie(std::move(entries));
+}
+
+bool Vocabulary::is_eos(uint32_t token) const { return std::binary_search(eos_.begin(), eos_.end(), token); }
+
+std::shared_ptr<Terminal> Vocabulary::terminal(const Arena& arena, uint32_t node) {
+    const Hash128& key = arena[node].hash;
+    {
+        std::lock_guard lock(mutex_);
+        auto at = terminals_.find(key);
+        if (at != terminals_.end() && at->second.terminal->bytes() < kOneTerminal) {
+            ages_.splice(ages_.end(), ages_, at->second.age);
+            return at->second.terminal;
+        }
+    }
+    auto made = std::make_shared<Terminal>(arena, node);
+    std::lock_guard lock(mutex_);
+    auto at = terminals_.find(key);
+    if (at != terminals_.end()) {
+        if (at->second.terminal->bytes() < kOneTerminal) return at->second.terminal;
+        at->second.terminal = made;
+        return made;
+    }
+    terminals_[key] = {made, ages_.insert(ages_.end(), key)};
+    if (++asked_ % 64 == 0) evict();
+    return made;
+}
+
+void Vocabulary::evict() {
+    size_t total = 0;
+    for (auto& [key, kept] : terminals_) total += kept.terminal->bytes() + 4096;
+    for (auto at = ages_.begin(); at != ages_.end() && total > kTerminalBytes;) {
+        auto entry = terminals_.find(*at);
+        if (entry->second.terminal.use_count() > 1) {
+            ++at;
+            continue;
+        }
+        total -= entry->second.terminal->bytes() + 4096;
+        terminals_.erase(entry);
+        at = ages_.erase(at);
+    }
+}
+
+size_t Vocabulary::terminal_count() {
+    std::lock_guard lock(mutex_);
+    return terminals_.size();
+}
+
+size_t Vocabulary::terminal_bytes() {
+    std::lock_guard lock(mutex_);
+    size_t total = 0;
+    for (auto& [key, kept] : terminals_) total += kept.terminal->bytes();
+    return total;
+}
+
+}  // namespace guided

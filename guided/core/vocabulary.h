@@ -1,0 +1,64 @@
+// The tokens of a model: what each spells, their trie, and what all grammars share about them.
+#pragma once
+
+#include <list>
+#include <memory>
+#include <mutex>
+#include <optional>
+#include <string>
+#include <unordered_map>
+#include <vector>
+
+#include "arena.h"
+#include "rows.h"
+#include "terminals.h"
+#include "trie.h"
+
+namespace guided {
+
+class Vocabulary {
+public:
+    // `tokens`: bytes of each token, nullopt where a token spells nothing. Throws std::invalid_argument.
+    Vocabulary(const std::vector<std::optional<std::string_view>>& tokens, std::vector<uint32_t> eos, uint32_t size);
+
+    uint32_t size() const { return size_; }            // V, the width of the logits
+    uint32_t count() const { return static_cast<uint32_t>(starts_.size() - 1); }  // tokens, at most V
+    uint32_t words() const { return (size_ + 31) / 32; }
+    const std::vector<uint32_t>& eos() const { return eos_; }
+    bool is_eos(uint32_t token) const;
+    bool spells(uint32_t token) const { return token < count() && starts_[token + 1] > starts_[token]; }
+    std::string_view bytes(uint32_t token) const {
+        return std::string_view(bytes_).substr(starts_[token], starts_[token + 1] - starts_[token]);
+    }
+    const Hash128& fingerprint() const { return fingerprint_; }
+    const Trie& trie() const { return trie_; }
+    RowPool& rows() { return rows_; }
+
+    // The terminal of a regular node, shared by all grammars over this vocabulary.
+    std::shared_ptr<Terminal> terminal(const Arena& arena, uint32_t node);
+
+    size_t terminal_count();
+    size_t terminal_bytes();
+
+private:
+    struct Kept {
+        std::shared_ptr<Terminal> terminal;
+        std::list<Hash128>::iterator age;
+    };
+    void evict();
+
+    std::string bytes_;
+    std::vector<uint32_t> starts_;
+    std::vector<uint32_t> eos_;
+    uint32_t size_;
+    Hash128 fingerprint_;
+    Trie trie_;
+    RowPool rows_;
+
+    std::mutex mutex_;
+    std::unordered_map<Hash128, Kept, Hash128Hasher> terminals_;
+    std::list<Hash128> ages_;  // least recently asked for first
+    uint32_t asked_ = 0;
+};
+
+}  // namespace guided
