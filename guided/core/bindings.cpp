@@ -131,8 +131,12 @@ nb::tuple describe_node(const Arena& arena, uint32_t id) {
 
 std::string shape_text(const int64_t* shape, size_t dims) {
     std::string s = "(";
-    for (size_t i = 0; i < dims; ++i) s += (i ? ", " : "") + std::to_string(shape[i]);
-    return s + (dims == 1 ? ",)" : ")");
+    for (size_t i = 0; i < dims; ++i) {
+        if (i) s += ", ";
+        s += std::to_string(shape[i]);
+    }
+    s += dims == 1 ? ",)" : ")";
+    return s;
 }
 
 [[noreturn]] void wrong_shape(const char* fact, const std::string& wanted, const std::string& found) {
@@ -147,8 +151,8 @@ class Words {
 public:
     Words(nb::handle owner, const char* fact, size_t dims, int64_t rows, int64_t words) {
         int64_t shape[2] = {0, 0};
-        std::string wanted = dims == 1 ? "(" + std::to_string(words) + ",)"
-                                       : "(" + std::to_string(rows) + ", " + std::to_string(words) + ")";
+        int64_t whole[2] = {rows, words};
+        std::string wanted = shape_text(dims == 1 ? whole + 1 : whole, dims);
         wanted += " int32, CPU, writable, contiguous";
         if (PyObject_CheckBuffer(owner.ptr())) {
             if (PyObject_GetBuffer(owner.ptr(), &view_, PyBUF_WRITABLE | PyBUF_FORMAT | PyBUF_STRIDES)) {

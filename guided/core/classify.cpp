@@ -8,7 +8,7 @@ namespace guided {
 
 namespace {
 constexpr size_t kWideChoice = 64;   // options; above, a regular choice is one terminal
-constexpr int kWideOverlap = 8;      // bytes that may both continue a run and follow it; above, the sequence is one terminal
+constexpr int kWideOverlap = 2;      // bytes that may both continue a run and follow it; above, the sequence is one terminal
 }  // namespace
 
 const Machine::LeafInfo& Machine::leaf(uint32_t node) {

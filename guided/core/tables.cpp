@@ -5,8 +5,9 @@
 namespace guided {
 
 namespace {
-constexpr size_t kMaxExits = 400'000;        // remainders of one table; above, the plain trie is walked
-constexpr size_t kMaxSpelled = 16'000'000;  // bytes of all remainders while they are collected
+// Trie nodes below all exits with one first byte. Above, the plain trie is walked: such a byte both continues the terminal and follows
+// it, nearly everywhere.
+constexpr size_t kMaxExits = 200'000;
 }
 
 // Visit all trie nodes below the table's node that the terminal can reach: visit(node, state, begun, completed).
@@ -76,67 +77,74 @@ BasePtr Table::inside_row(uint32_t limit) {
     return rows_by_size_[count] = rows_.base_of(tokens);
 }
 
+// Visit the nodes at which a remainder begins: visit(node of its first byte, repetitions completed before it).
+template <class Visit>
+void Table::each_exit(const ByteSet& first_bytes, Visit&& visit) const {
+    walk([&](uint32_t node, uint32_t, uint32_t completed, bool ends) {
+        if (!ends) return;
+        const Trie::Node& n = trie_[node];
+        for (uint32_t c = n.first_child; c < n.first_child + n.child_count; ++c)
+            if (first_bytes.has(trie_[c].byte)) visit(c, completed);
+    });
+}
+
 const Trie* Table::exits(uint8_t byte) const { return exits_[byte].get(); }
 
 bool Table::prepare_exits(const ByteSet& first_bytes) {
     std::lock_guard lock(mutex_);
-    if (too_many_.load(std::memory_order_relaxed)) return false;
     ByteSet missing;
+    bool fits = true;
     first_bytes.for_each([&](uint8_t b) {
         if (!prepared_.has(b)) missing.add(b);
+        fits &= !too_many_.has(b);
     });
-    if (missing.empty()) return true;
+    if (missing.empty() || !fits) return fits;
+    std::array<size_t, 256> sizes{};
+    each_exit(missing, [&](uint32_t node, uint32_t) { sizes[trie_[node].byte] += trie_[node].subtree; });
+    ByteSet wanted;
+    missing.for_each([&](uint8_t b) {
+        prepared_.add(b);
+        if (sizes[b] > kMaxExits)
+            too_many_.add(b), fits = false;
+        else if (sizes[b])
+            wanted.add(b);
+    });
     struct Found {
         size_t start, length;
         uint32_t token, count;
     };
     std::string spelled;
     std::array<std::vector<Found>, 256> found;
-    size_t total = 0;
     struct Below {
         uint32_t node;
         size_t start, length;  // of its bytes since the exit, in `spelled`
     };
     std::vector<Below> stack;
-    walk([&](uint32_t node, uint32_t, uint32_t completed, bool ends) {
-        if (!ends || total > kMaxExits || spelled.size() > kMaxSpelled) return;
-        const Trie::Node& n = trie_[node];
-        for (uint32_t c = n.first_child; c < n.first_child + n.child_count; ++c) {
-            uint8_t first = trie_[c].byte;
-            if (!missing.has(first)) continue;
-            stack.push_back({c, spelled.size(), 1});
+    if (!wanted.empty())
+        each_exit(wanted, [&](uint32_t node, uint32_t completed) {
+            uint8_t first = trie_[node].byte;
+            stack.push_back({node, spelled.size(), 1});
             spelled.push_back(static_cast<char>(first));
             while (!stack.empty()) {
                 Below b = stack.back();
                 stack.pop_back();
-                for (auto item : trie_.items(trie_[b.node])) {
-                    found[first].push_back({b.start, b.length, item.token, completed});
-                    ++total;
-                }
-                const Trie::Node& below = trie_[b.node];
-                for (uint32_t k = below.first_child; k < below.first_child + below.child_count; ++k) {
+                const Trie::Node& n = trie_[b.node];
+                for (auto item : trie_.items(n)) found[first].push_back({b.start, b.length, item.token, completed});
+                for (uint32_t k = n.first_child; k < n.first_child + n.child_count; ++k) {
                     size_t start = spelled.size();
-                    if (start > kMaxSpelled) break;
                     spelled.append(spelled, b.start, b.length);
                     spelled.push_back(static_cast<char>(trie_[k].byte));
                     stack.push_back({k, start, b.length + 1});
                 }
             }
-        }
-    });
-    if (total > kMaxExits || spelled.size() > kMaxSpelled) {
-        too_many_.store(true);
-        return false;
-    }
-    missing.for_each([&](uint8_t byte) {
-        prepared_.add(byte);
-        if (found[byte].empty()) return;
+        });
+    wanted.for_each([&](uint8_t byte) {
         std::vector<Trie::Entry> entries;
         for (const Found& f : found[byte])
             entries.push_back({std::string_view(spelled).substr(f.start, f.length), f.token, f.count});
         exits_[byte] = std::make_unique<Trie>(std::move(entries));
     });
-    return true;
+    return fits;
 }
 
 }  // namespace guided

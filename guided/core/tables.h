@@ -8,7 +8,6 @@
 #pragma once
 
 #include <array>
-#include <atomic>
 #include <map>
 #include <memory>
 #include <mutex>
@@ -30,7 +29,7 @@ public:
     std::span<const uint32_t> inside(uint32_t limit) const;
     BasePtr inside_row(uint32_t limit);
 
-    // Make the exit tries for these first bytes. False: there are too many exits, and the caller walks the plain trie.
+    // Make the exit tries for these first bytes. False: one has too many exits, and the caller walks the plain trie.
     bool prepare_exits(const ByteSet& first_bytes);
     // The remainders that begin with `byte` (items: token, repetitions completed before it); null if none.
     const Trie* exits(uint8_t byte) const;
@@ -40,6 +39,8 @@ public:
 private:
     template <class Visit>
     void walk(Visit&& visit) const;
+    template <class Visit>
+    void each_exit(const ByteSet& first_bytes, Visit&& visit) const;
 
     Terminal& terminal_;
     const Trie& trie_;
@@ -53,7 +54,7 @@ private:
     std::mutex mutex_;
     std::map<uint32_t, BasePtr> rows_by_size_;
     ByteSet prepared_;
-    std::atomic<bool> too_many_{false};
+    ByteSet too_many_;  // first bytes with so many exits that they are not kept
     std::array<std::unique_ptr<Trie>, 256> exits_;
 };
 
