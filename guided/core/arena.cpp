@@ -95,6 +95,7 @@ const std::string* Arena::origin(uint32_t node) const {
 
 bool Arena::equal(const Node& known, const Node& n, const void* payload) const {
     if (known.kind != n.kind || known.b != n.b || known.c != n.c) return false;
+    if (n.kind == Kind::kToken && n.b == 0) return true;  // no payload to compare
     switch (n.kind) {
         case Kind::kLiteral:
             return !std::memcmp(bytes_.data() + known.a, payload, n.b);

@@ -59,6 +59,8 @@ Machine::Machine(std::shared_ptr<const ClosedGrammar> grammar, std::shared_ptr<V
       limits_(limits) {
     leaves_.resize(arena_.size());
     first_bytes_.resize(arena_.size());
+    tail_bytes_.resize(arena_.size());
+    groups_.resize(arena_.size());
     for (uint32_t id = 0; id < arena_.size() && !lexemes_; ++id) lexemes_ = arena_[id].kind == Kind::kLexeme;
     std::vector<Head> none;
     intern(none, false);  // kEnded
@@ -292,8 +294,9 @@ uint32_t Machine::find_next(uint32_t state, uint32_t token) {
     std::vector<Head> work, by_id;
     bool complete = false;
     auto now = heads(state);
+    bool ordinary = token < vocabulary_->count() && !vocabulary_->is_eos(token);  // an end token does nothing but end
     for (const Head& h : std::vector<Head>(now.begin(), now.end())) {
-        if (leaf(h.node).kind != Leaf::kToken) continue;
+        if (!ordinary || leaf(h.node).kind != Leaf::kToken) continue;
         const Arena::Node& n = arena_[h.node];
         auto ids = arena_.ids(n);
         if (std::binary_search(ids.begin(), ids.end(), token) == !n.c) append(h.cont, h.guard, -1, by_id, complete);
@@ -364,7 +367,7 @@ std::vector<std::string> Machine::describe(uint32_t state) {
         }
         line += " node " + std::to_string(h.node) + " then " + std::to_string(h.cont);
         if (h.guard) line += " guard " + std::to_string(h.guard);
-        if (auto* place = arena_.origin(h.node)) line += " from " + *place;
+        if (auto* place = h.node < arena_.size() ? arena_.origin(h.node) : nullptr) line += " from " + *place;
         lines.push_back(std::move(line));
     }
     return lines;
@@ -418,7 +421,16 @@ std::vector<Machine::Known> Machine::known_states() {
 
 Automaton::Automaton(Arena arena, uint32_t start, std::shared_ptr<Vocabulary> vocabulary, Limits limits)
     : vocabulary_(std::move(vocabulary)), limits_(limits) {
-    auto is_void = [&](const Arena& nodes, uint32_t node) { return vocabulary_->terminal(nodes, node)->is_void(); };
+    auto is_void = [&](const Arena& nodes, uint32_t node) {
+        const Arena::Node& n = nodes[node];
+        if (n.kind != Kind::kToken) return vocabulary_->terminal(nodes, node)->is_void();
+        auto ids = nodes.ids(n);
+        auto usable = [&](uint32_t id) { return id < vocabulary_->count() && !vocabulary_->is_eos(id); };
+        if (!n.c) return std::none_of(ids.begin(), ids.end(), usable);
+        size_t all = vocabulary_->count();
+        for (uint32_t id : vocabulary_->eos()) all -= id < vocabulary_->count();
+        return static_cast<size_t>(std::count_if(ids.begin(), ids.end(), usable)) >= all;
+    };
     grammar_ = std::make_shared<const ClosedGrammar>(std::move(arena), start, is_void);
     machine_ = std::make_shared<Machine>(grammar_, vocabulary_, limits_);
 }
@@ -449,8 +461,7 @@ std::string Automaton::save() {
     auto known = machine()->known_states();
     put(known.size());
     out.append(reinterpret_cast<const char*>(known.data()), known.size() * sizeof(Machine::Known));
-    uint64_t check = hash_words(reinterpret_cast<const uint32_t*>(out.data()), out.size() / 4);
-    put(check);
+    put(hash_bytes(out).low);
     return out;
 }
 
@@ -472,8 +483,7 @@ std::unique_ptr<Automaton> Automaton::load(std::string_view data, std::shared_pt
     uint64_t sum;
     fail(data.size() < at + 8, "the file ends too early");
     std::memcpy(&sum, data.data() + data.size() - 8, 8);
-    std::string body(data.substr(0, data.size() - 8));
-    fail(sum != hash_words(reinterpret_cast<const uint32_t*>(body.data()), body.size() / 4), "the file is damaged");
+    fail(sum != hash_bytes(data.substr(0, data.size() - 8)).low, "the file is damaged");
     Limits limits;
     limits.max_heads = static_cast<uint32_t>(get());
     limits.max_bytes = get();

@@ -129,7 +129,10 @@ private:
     LeafInfo classify(uint32_t node);
     LeafInfo whole_terminal(uint32_t node);
     bool is_run(uint32_t node);
+    Group group(uint32_t sequence) override;
+    Group find_group(uint32_t sequence);
     const ByteSet& first_bytes(uint32_t node);
+    const ByteSet& tail_bytes(uint32_t node);
     Terminal* acquire(uint32_t node);
 
     uint32_t intern(std::vector<Head>& heads, bool complete);
@@ -176,7 +179,8 @@ private:
     SequenceTable guards_;                // pairs of lexeme node and state; 0 is none
     std::vector<LeafInfo> leaves_;
     std::vector<std::shared_ptr<Terminal>> terminals_;
-    std::vector<std::pair<bool, ByteSet>> first_bytes_;
+    std::vector<std::pair<bool, ByteSet>> first_bytes_, tail_bytes_;
+    std::vector<std::pair<bool, Group>> groups_;
     std::vector<RowPtr> rows_;
     size_t heads_max_ = 0;
     std::vector<Head> stack_, buffer_, merged_;  // work of one walk

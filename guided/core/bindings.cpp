@@ -543,6 +543,7 @@ void bind_matcher(nb::module_& m) {
 
 NB_MODULE(_core, m) {
     m.doc() = "The C++ core: nodes, automata over tokens, masks. Users see it through `guided`.";
+    nb::set_leak_warnings(false);  // caches of the package live until the interpreter ends
     nb::register_exception_translator(&translate);
     bind_arena(m);
     bind_vocabulary(m);

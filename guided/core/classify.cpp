@@ -8,7 +8,7 @@ namespace guided {
 
 namespace {
 constexpr size_t kWideChoice = 64;   // options; above, a regular choice is one terminal
-constexpr int kWideOverlap = 2;      // bytes that may both continue a run and follow it; above, the sequence is one terminal
+constexpr int kWideOverlap = 2;      // bytes that may both continue a part and follow it; above, the two are one terminal
 }  // namespace
 
 const Machine::LeafInfo& Machine::leaf(uint32_t node) {
@@ -69,6 +69,80 @@ const ByteSet& Machine::first_bytes(uint32_t node) {
     return first_bytes_[node].second;
 }
 
+// The bytes that may go on with the node where it could also end.
+const ByteSet& Machine::tail_bytes(uint32_t node) {
+    auto& [known, bytes] = tail_bytes_[node];
+    if (known) return bytes;
+    ByteSet found;
+    const Arena::Node& n = arena_[node];
+    switch (n.kind) {
+        case Kind::kSequence:
+            found = tail_bytes(n.b);
+            if (arena_[n.b].nullable) {
+                found |= tail_bytes(n.a);
+                found |= first_bytes(n.b);
+            }
+            break;
+        case Kind::kChoice:
+            for (uint32_t child : arena_.children(n)) found |= tail_bytes(child);
+            break;
+        case Kind::kRepeat:
+            found = tail_bytes(n.a);
+            if (n.c > 1) found |= first_bytes(n.a);
+            break;
+        case Kind::kBoth:
+            found = tail_bytes(n.a) & tail_bytes(n.b);
+            break;
+        case Kind::kMinus:
+            found = tail_bytes(n.a);
+            break;
+        case Kind::kCapture:
+            found = tail_bytes(n.b);
+            break;
+        default:
+            break;
+    }
+    tail_bytes_[node] = {true, found};
+    return tail_bytes_[node].second;
+}
+
+Machine::Group Machine::group(uint32_t sequence) {
+    if (!groups_[sequence].first) {
+        Group found = find_group(sequence);
+        groups_[sequence] = {true, found};
+    }
+    return groups_[sequence].second;
+}
+
+// The least number of first parts whose end and what follows can be told apart by the next byte. One part alone needs no group.
+Machine::Group Machine::find_group(uint32_t sequence) {
+    std::vector<uint32_t> parts;
+    ByteSet tail;
+    uint32_t node = sequence;
+    bool nullable = true;
+    for (;;) {
+        const Arena::Node& n = arena_[node];
+        bool last = n.kind != Kind::kSequence;
+        uint32_t part = last ? node : n.a;
+        if (!arena_[part].regular) break;
+        // Parts come together because an earlier one may have gone on where a later one began, so it may go on still.
+        tail |= tail_bytes(part);
+        if (arena_[part].nullable) tail |= first_bytes(part);
+        parts.push_back(part);
+        nullable &= arena_[part].nullable;
+        node = last ? Arena::kEmptyNode : n.b;
+        // What follows is not known where the rest may be empty or is no regular node: then the next byte is taken to tell.
+        if (last || (tail & first_bytes(node)).count() <= kWideOverlap) break;
+    }
+    if (parts.size() < 2) return {};
+    Arena scratch;
+    std::vector<uint32_t> copies;
+    for (uint32_t part : parts) copies.push_back(scratch.import(arena_, part));
+    terminals_.push_back(vocabulary_->terminal(scratch, scratch.sequence(copies)));
+    leaves_.push_back({Leaf::kTerminal, terminals_.back().get(), nullptr, 0});
+    return {static_cast<uint32_t>(leaves_.size() - 1), node, nullable};
+}
+
 Machine::LeafInfo Machine::classify(uint32_t node) {
     const Arena::Node& n = arena_[node];
     const LeafInfo none{Leaf::kNone, nullptr, nullptr, 0};
@@ -86,17 +160,14 @@ Machine::LeafInfo Machine::classify(uint32_t node) {
             if (is_run(n.a) && arena_[n.a].c == kNone && is_finite(arena_, n.b))
                 return {Leaf::kRunMinus, leaf(n.a).terminal, acquire(n.b), n.a};
             return whole_terminal(node);
-        case Kind::kRepeat: {
+        case Kind::kRepeat:
             if (!arena_[n.a].nullable) {
                 Terminal* unit = acquire(n.a);
                 if (unit->prefix_free()) return {Leaf::kRun, unit, nullptr, 0};
                 terminals_.pop_back();
             }
-            return n.c == 1 ? none : whole_terminal(node);
-        }
-        case Kind::kSequence:
-            if (is_run(n.a) && (first_bytes(n.a) & first_bytes(n.b)).count() > kWideOverlap) return whole_terminal(node);
-            return none;
+            if (n.c == 1 || (tail_bytes(n.a) & first_bytes(n.a)).count() <= kWideOverlap) return none;
+            return whole_terminal(node);
         case Kind::kChoice:
             return arena_.children(n).size() > kWideChoice ? whole_terminal(node) : none;
         default:

@@ -154,7 +154,8 @@ void ClosedGrammar::fixpoint(std::vector<uint8_t>& marks, Holds&& holds) {
 void ClosedGrammar::mark(const std::function<bool(const Arena&, uint32_t)>& is_void) {
     std::vector<uint8_t> voids(arena_.size(), 0);
     for (uint32_t id : reached_)
-        if ((arena_[id].kind == Kind::kBoth || arena_[id].kind == Kind::kMinus) && !surely_matches(arena_, arena_[id]))
+        if (arena_[id].kind == Kind::kToken || ((arena_[id].kind == Kind::kBoth || arena_[id].kind == Kind::kMinus) &&
+                                                !surely_matches(arena_, arena_[id])))
             voids[id] = is_void(arena_, id);
     auto evaluate = [&](uint32_t id, auto& marks, bool leaf, bool all) -> bool {
         const Arena::Node& n = arena_[id];

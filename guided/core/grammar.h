@@ -17,7 +17,7 @@ bool is_finite(const Arena& arena, uint32_t node);
 
 class ClosedGrammar {
 public:
-    // `is_void(node)`: a product of regular nodes matches nothing. Throws BadGrammar.
+    // `is_void(node)`: a product of regular nodes, or a token node, matches nothing. Throws BadGrammar.
     ClosedGrammar(Arena arena, uint32_t start, const std::function<bool(const Arena&, uint32_t)>& is_void);
 
     const Arena& arena() const { return arena_; }

@@ -137,6 +137,14 @@ void Expander::open(uint32_t node, uint32_t parent, std::vector<Head>& heads) {
         switch (n.kind) {
             case Kind::kSequence: {
                 if (!productive_[n.b]) return;
+                if (Group g = group(node); g.leaf != kNone) {
+                    Head h = leaf_head(g.leaf);
+                    h.cont = frame(g.rest, parent);
+                    heads.push_back(h);
+                    if (!g.nullable) return;
+                    node = g.rest;
+                    break;
+                }
                 open(n.a, frame(n.b, parent), heads);
                 if (!nullable_[n.a]) return;
                 node = n.b;

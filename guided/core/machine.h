@@ -93,6 +93,14 @@ protected:
     virtual bool is_leaf(uint32_t node) = 0;
     virtual Head leaf_head(uint32_t node) = 0;  // at its beginning; the continuation is filled in by the caller
 
+    // The first parts of a sequence that are one leaf together, if there are any.
+    struct Group {
+        uint32_t leaf = kNone;  // a number for `leaf_head`, above those of all nodes
+        uint32_t rest = 0;      // the node that follows
+        bool nullable = false;
+    };
+    virtual Group group(uint32_t /*sequence*/) { return {}; }
+
     const Arena& arena_;
 
 private:

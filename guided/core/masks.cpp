@@ -74,18 +74,15 @@ void Machine::collect(uint32_t trie_node, size_t depth, size_t begin, size_t end
 bool Machine::collect_by_table(uint32_t trie_node, size_t depth, const Head& h, Mask& mask) {
     const LeafInfo info = leaf(h.node);
     if (!info.terminal || info.kind == Leaf::kLexeme || lexemes_) return false;
-    const Trie& trie = vocabulary_->trie();
     bool run = info.kind != Leaf::kTerminal;
-    Table& table = info.terminal->table(trie, trie_node, h.state, run, vocabulary_->rows());
+    Table& table = info.terminal->table(*vocabulary_, trie_node, depth, h.state, run);
     uint32_t behind = closure(h.cont);
     const ByteSet first = states_[behind].first;
     if (!table.prepare_exits(first)) return false;
     uint32_t limit = !run || h.maximum == kNone ? kNone : h.state == Terminal::kStart ? h.maximum : h.maximum - 1;
-    auto inside = table.inside(limit);
-    if (inside.size() <= Table::kShortList)
-        mask.tokens.insert(mask.tokens.end(), inside.begin(), inside.end());
-    else
-        mask.bases.push_back(table.inside_row(limit));
+    Table::Inside inside = table.inside(limit);
+    mask.tokens.insert(mask.tokens.end(), inside.tokens.begin(), inside.tokens.end());
+    if (inside.row) mask.bases.push_back(inside.row);
     size_t before = mask.tokens.size();
     size_t top = stack_.size();
     auto heads_behind = heads(behind);
@@ -160,12 +157,12 @@ void Machine::add_token_heads(const Head& h, Mask& mask) {
     auto ids = arena_.ids(n);
     if (!n.c) {
         for (uint32_t id : ids)
-            if (id < vocabulary_->size()) mask.tokens.push_back(id);
+            if (id < vocabulary_->count() && !vocabulary_->is_eos(id)) mask.tokens.push_back(id);
         return;
     }
     std::vector<uint32_t> words(vocabulary_->words(), 0);
     for (uint32_t id = 0; id < vocabulary_->count(); ++id)
-        if (!std::binary_search(ids.begin(), ids.end(), id)) words[id >> 5] |= 1u << (id & 31);
+        if (!vocabulary_->is_eos(id) && !std::binary_search(ids.begin(), ids.end(), id)) words[id >> 5] |= 1u << (id & 31);
     mask.bases.push_back(vocabulary_->rows().base(std::move(words)));
 }
 

@@ -5,46 +5,184 @@
 namespace guided {
 
 namespace {
+
+constexpr size_t kShortList = 128;  // inside tokens that are listed rather than kept as a row
+constexpr size_t kPureExits = 8192;
+constexpr size_t kFewLong = 2048;  // tokens that are counted one by one rather than by a walk
 // Trie nodes below all exits with one first byte. Above, the plain trie is walked: such a byte both continues the terminal and follows
 // it, nearly everywhere.
 constexpr size_t kMaxExits = 200'000;
+
+const Utf8Automaton& beyond_ascii(uint32_t& start) {
+    static Utf8Automaton automaton;
+    static const CodeRange range{0x80, 0x10ffff};
+    static const uint32_t first = automaton.start({&range, 1});
+    start = first;
+    return automaton;
 }
 
-// Visit all trie nodes below the table's node that the terminal can reach: visit(node, state, begun, completed).
-// A run is "between repetitions" in kStart: there `completed` may be followed by an exit.
-template <class Visit>
-void Table::walk(Visit&& visit) const {
+}  // namespace
+
+// One byte further; where a run completes its unit it is between repetitions again, in kStart.
+uint32_t Table::next(uint32_t state, uint8_t byte, bool& ends) const {
+    uint32_t to = terminal_.next(state, byte);
+    ends = to != Terminal::kDead && terminal_.accepting(to);
+    return run_ && ends ? Terminal::kStart : to;
+}
+
+Table::Table(Terminal& terminal, Vocabulary& vocabulary, uint32_t trie_node, size_t depth, uint32_t state, bool run)
+    : terminal_(terminal),
+      vocabulary_(vocabulary),
+      trie_(vocabulary.trie()),
+      trie_node_(trie_node),
+      depth_(depth),
+      state_(state),
+      run_(run) {
+    find_inside();
+    loops_.clear();
+}
+
+void Table::find_inside() {
     struct Step {
-        uint32_t node, state, begun, completed;
+        uint32_t node, state, completed;
+        bool ends;
     };
-    std::vector<Step> stack{{trie_node_, state_, 0, 0}};
+    std::vector<std::span<const Trie::Item>> inside;
+    size_t count = 0;
+    std::vector<Step> stack{{trie_node_, state_, 0, false}};
     while (!stack.empty()) {
         Step s = stack.back();
         stack.pop_back();
         const Trie::Node& n = trie_[s.node];
-        uint32_t begun = s.begun + (run_ && s.state == Terminal::kStart);
         for (uint32_t c = n.first_child; c < n.first_child + n.child_count; ++c) {
-            Step to{c, terminal_.next(s.state, trie_[c].byte), begun, s.completed};
-            if (to.state == Terminal::kDead) continue;
-            bool ends = terminal_.accepting(to.state);
-            if (run_ && ends) {
-                to.state = Terminal::kStart;
-                ++to.completed;
+            const Trie::Node& child = trie_[c];
+            bool ends;
+            uint32_t to = next(s.state, child.byte, ends);
+            if (to == Terminal::kDead) {
+                if (!s.ends) continue;
+                if (pure_exits_.size() < kPureExits)
+                    pure_exits_.push_back({c, s.completed});
+                else
+                    all_pure_exits_ = false;
+                continue;
             }
-            visit(to.node, begun, to.completed, ends);
-            if (trie_[c].child_count) stack.push_back(to);
+            const Trie::Summary* below = trie_.summary(child);
+            bool all = below && loops_below(to, *below);
+            auto items = all ? trie_.items_below(child) : trie_.items(child);
+            if (!items.empty()) inside.push_back(items);
+            count += items.size();
+            if (!all && child.child_count) stack.push_back({c, to, s.completed + ends, ends});
         }
     }
+    if (count <= kShortList) {
+        for (auto items : inside)
+            for (auto item : items) tokens_.push_back(item.token);
+        return;
+    }
+    std::vector<uint32_t> words(vocabulary_.words(), 0);
+    for (auto items : inside)
+        for (auto item : items) words[item.token >> 5] |= 1u << (item.token & 31);
+    full_ = vocabulary_.rows().base(std::move(words));
 }
 
-Table::Table(Terminal& terminal, const Trie& trie, uint32_t trie_node, uint32_t state, bool run, RowPool& rows)
-    : terminal_(terminal), trie_(trie), trie_node_(trie_node), state_(state), run_(run), rows_(rows) {
+// All bytes below lead from `state` back to it: nothing below can die, and no byte that is not one of the loop's leaves.
+bool Table::loops_below(uint32_t state, const Trie::Summary& below) {
+    auto [at, fresh] = loops_.try_emplace(state);
+    Loops& loops = at->second;
+    bool ends;
+    if (fresh) {
+        loops.ascii[0] = loops.ascii[1] = 0;
+        for (uint8_t b = 0; b < 128; ++b)
+            if (next(state, b, ends) == state) loops.ascii[b >> 6] |= uint64_t{1} << (b & 63);
+    }
+    if (below.ascii[0] & ~loops.ascii[0] || below.ascii[1] & ~loops.ascii[1]) return false;
+    if (!below.high) return true;
+    if (!below.clean) return false;
+    if (loops.others < 0) {
+        uint32_t start;
+        beyond_ascii(start);
+        loops.others = returns(state, state, start);
+    }
+    return loops.others;
+}
+
+// Whichever character is read on from `utf8_state`, `to` becomes `state`.
+bool Table::returns(uint32_t to, uint32_t state, uint32_t utf8_state) const {
+    uint32_t start;
+    for (const auto& edge : beyond_ascii(start).edges(utf8_state)) {
+        uint32_t before = kNone;
+        for (unsigned b = edge.low; b <= edge.high; ++b) {
+            bool ends;
+            uint32_t after = next(to, static_cast<uint8_t>(b), ends);
+            if (after == before) continue;
+            if (after == Terminal::kDead) return false;
+            before = after;
+            if (edge.target == Utf8Automaton::kDone ? after != state : !returns(after, state, edge.target)) return false;
+        }
+    }
+    return true;
+}
+
+// ---- repetitions ----
+
+Table::Inside Table::inside(uint32_t limit) {
+    bool bound = run_ && !vocabulary_.longer_than(limit).empty();  // else no token is long enough to begin more
+    if (!bound) return full_ ? Inside{{}, full_} : Inside{tokens_, nullptr};
+    std::lock_guard lock(mutex_);
+    if (full_ && vocabulary_.longer_than(limit).size() <= kFewLong) return {{}, row_within(limit)};
+    if (up_to_.empty()) count_repetitions();
+    auto tokens = std::span(tokens_).first(up_to_[std::min<size_t>(limit, up_to_.size() - 1)]);
+    if (tokens.size() <= kShortList) return {tokens, nullptr};
+    BasePtr& row = rows_by_limit_[limit];
+    if (!row) {
+        std::vector<uint32_t> words(vocabulary_.words(), 0);
+        for (uint32_t t : tokens) words[t >> 5] |= 1u << (t & 31);
+        row = vocabulary_.rows().base(std::move(words));
+    }
+    return {{}, row};
+}
+
+uint32_t Table::begun(uint32_t token) const {
+    uint32_t state = state_, count = 0;
+    for (char c : vocabulary_.bytes(token).substr(depth_)) {
+        bool ends;
+        count += state == Terminal::kStart;
+        state = next(state, static_cast<uint8_t>(c), ends);
+    }
+    return count;
+}
+
+BasePtr Table::row_within(uint32_t limit) {
+    BasePtr& row = rows_by_limit_[limit];
+    if (row) return row;
+    std::vector<uint32_t> words = full_->words;
+    for (uint32_t t : vocabulary_.longer_than(limit))
+        if (full_->has(t) && begun(t) > limit) words[t >> 5] &= ~(1u << (t & 31));
+    row = vocabulary_.rows().base(std::move(words));
+    return row;
+}
+
+void Table::count_repetitions() {
+    struct Step {
+        uint32_t node, state, begun;
+    };
     std::vector<std::pair<uint32_t, uint32_t>> found;  // begun, token
+    std::vector<Step> stack{{trie_node_, state_, 0}};
     uint32_t most = 0;
-    walk([&](uint32_t node, uint32_t begun, uint32_t, bool) {
-        for (auto item : trie_.items(trie_[node])) found.push_back({begun, item.token});
-        most = std::max(most, begun);
-    });
+    while (!stack.empty()) {
+        Step s = stack.back();
+        stack.pop_back();
+        const Trie::Node& n = trie_[s.node];
+        uint32_t begun = s.begun + (s.state == Terminal::kStart);
+        for (uint32_t c = n.first_child; c < n.first_child + n.child_count; ++c) {
+            bool ends;
+            uint32_t to = next(s.state, trie_[c].byte, ends);
+            if (to == Terminal::kDead) continue;
+            for (auto item : trie_.items(trie_[c])) found.push_back({begun, item.token});
+            most = std::max(most, begun);
+            if (trie_[c].child_count) stack.push_back({c, to, begun});
+        }
+    }
     up_to_.assign(most + 1, 0);
     for (auto [begun, token] : found) ++up_to_[begun];
     for (uint32_t k = 1; k <= most; ++k) up_to_[k] += up_to_[k - 1];
@@ -52,43 +190,52 @@ Table::Table(Terminal& terminal, const Trie& trie, uint32_t trie_node, uint32_t 
     for (uint32_t k = 1; k <= most; ++k) at[k] = up_to_[k - 1];
     tokens_.resize(found.size());
     for (auto [begun, token] : found) tokens_[at[begun]++] = token;
-    bytes_ += tokens_.capacity() * 4 + up_to_.capacity() * 4 + 4096;
 }
 
-std::span<const uint32_t> Table::inside(uint32_t limit) const {
-    return {tokens_.data(), up_to_[std::min<size_t>(limit, up_to_.size() - 1)]};
-}
+// ---- exits ----
 
-BasePtr Table::inside_row(uint32_t limit) {
-    auto tokens = inside(limit);
-    uint32_t count = static_cast<uint32_t>(tokens.size());
-    std::lock_guard lock(mutex_);
-    BasePtr& row = rows_by_size_[count];
-    if (row) return row;
-    BasePtr& full = rows_by_size_[static_cast<uint32_t>(tokens_.size())];
-    if (!full) full = rows_.base_of(tokens_);
-    if (count == tokens_.size()) return full;
-    if (tokens_.size() - count < count) {  // fewer to take away than to put in
-        std::vector<uint32_t> words = full->words;
-        for (size_t i = count; i < tokens_.size(); ++i) words[tokens_[i] >> 5] &= ~(1u << (tokens_[i] & 31));
-        for (uint32_t t : tokens) words[t >> 5] |= 1u << (t & 31);
-        return rows_by_size_[count] = rows_.base(std::move(words));
+// Bytes that cannot go on inside leave at the places noted before; for others the trie is walked again, where they occur at all.
+void Table::collect_exits(const ByteSet& first_bytes, std::vector<Exit>& out) const {
+    ByteSet others;
+    if (all_pure_exits_) {
+        for (const Exit& e : pure_exits_)
+            if (first_bytes.has(trie_[e.node].byte)) out.push_back(e);
+    } else {
+        others = first_bytes;
     }
-    return rows_by_size_[count] = rows_.base_of(tokens);
+    struct Step {
+        uint32_t node, state, completed;
+        bool ends;
+    };
+    auto occurs = [&](const Trie::Node& n) {
+        const Trie::Summary* below = trie_.summary(n);
+        if (!below) return true;
+        bool any = false;
+        first_bytes.for_each([&](uint8_t b) { any |= below->has(b); });
+        return any;
+    };
+    // A byte that no state of the terminal takes leaves nowhere else.
+    if (all_pure_exits_) {
+        first_bytes.for_each([&](uint8_t b) {
+            if (terminal_.may_take(b)) others.add(b);
+        });
+        if (others.empty()) return;
+    }
+    std::vector<Step> stack{{trie_node_, state_, 0, false}};
+    while (!stack.empty()) {
+        Step s = stack.back();
+        stack.pop_back();
+        const Trie::Node& n = trie_[s.node];
+        for (uint32_t c = n.first_child; c < n.first_child + n.child_count; ++c) {
+            bool ends;
+            uint32_t to = next(s.state, trie_[c].byte, ends);
+            if (s.ends && others.has(trie_[c].byte) && (to != Terminal::kDead || !all_pure_exits_))
+                out.push_back({c, s.completed});
+            if (to != Terminal::kDead && trie_[c].child_count && occurs(trie_[c]))
+                stack.push_back({c, to, s.completed + ends, ends});
+        }
+    }
 }
-
-// Visit the nodes at which a remainder begins: visit(node of its first byte, repetitions completed before it).
-template <class Visit>
-void Table::each_exit(const ByteSet& first_bytes, Visit&& visit) const {
-    walk([&](uint32_t node, uint32_t, uint32_t completed, bool ends) {
-        if (!ends) return;
-        const Trie::Node& n = trie_[node];
-        for (uint32_t c = n.first_child; c < n.first_child + n.child_count; ++c)
-            if (first_bytes.has(trie_[c].byte)) visit(c, completed);
-    });
-}
-
-const Trie* Table::exits(uint8_t byte) const { return exits_[byte].get(); }
 
 bool Table::prepare_exits(const ByteSet& first_bytes) {
     std::lock_guard lock(mutex_);
@@ -99,48 +246,50 @@ bool Table::prepare_exits(const ByteSet& first_bytes) {
         fits &= !too_many_.has(b);
     });
     if (missing.empty() || !fits) return fits;
+    std::vector<Exit> found;
+    collect_exits(missing, found);
     std::array<size_t, 256> sizes{};
-    each_exit(missing, [&](uint32_t node, uint32_t) { sizes[trie_[node].byte] += trie_[node].subtree; });
-    ByteSet wanted;
+    for (const Exit& e : found) sizes[trie_[e.node].byte] += trie_[e.node].subtree;
     missing.for_each([&](uint8_t b) {
         prepared_.add(b);
-        if (sizes[b] > kMaxExits)
-            too_many_.add(b), fits = false;
-        else if (sizes[b])
-            wanted.add(b);
+        if (sizes[b] > kMaxExits) {
+            too_many_.add(b);
+            fits = false;
+        }
     });
     struct Found {
         size_t start, length;
         uint32_t token, count;
     };
-    std::string spelled;
-    std::array<std::vector<Found>, 256> found;
     struct Below {
         uint32_t node;
         size_t start, length;  // of its bytes since the exit, in `spelled`
     };
+    std::string spelled;
+    std::array<std::vector<Found>, 256> remainders;
     std::vector<Below> stack;
-    if (!wanted.empty())
-        each_exit(wanted, [&](uint32_t node, uint32_t completed) {
-            uint8_t first = trie_[node].byte;
-            stack.push_back({node, spelled.size(), 1});
-            spelled.push_back(static_cast<char>(first));
-            while (!stack.empty()) {
-                Below b = stack.back();
-                stack.pop_back();
-                const Trie::Node& n = trie_[b.node];
-                for (auto item : trie_.items(n)) found[first].push_back({b.start, b.length, item.token, completed});
-                for (uint32_t k = n.first_child; k < n.first_child + n.child_count; ++k) {
-                    size_t start = spelled.size();
-                    spelled.append(spelled, b.start, b.length);
-                    spelled.push_back(static_cast<char>(trie_[k].byte));
-                    stack.push_back({k, start, b.length + 1});
-                }
+    for (const Exit& e : found) {
+        uint8_t first = trie_[e.node].byte;
+        if (too_many_.has(first)) continue;
+        stack.push_back({e.node, spelled.size(), 1});
+        spelled.push_back(static_cast<char>(first));
+        while (!stack.empty()) {
+            Below b = stack.back();
+            stack.pop_back();
+            const Trie::Node& n = trie_[b.node];
+            for (auto item : trie_.items(n)) remainders[first].push_back({b.start, b.length, item.token, e.completed});
+            for (uint32_t k = n.first_child; k < n.first_child + n.child_count; ++k) {
+                size_t start = spelled.size();
+                spelled.append(spelled, b.start, b.length);
+                spelled.push_back(static_cast<char>(trie_[k].byte));
+                stack.push_back({k, start, b.length + 1});
             }
-        });
-    wanted.for_each([&](uint8_t byte) {
+        }
+    }
+    missing.for_each([&](uint8_t byte) {
+        if (remainders[byte].empty()) return;
         std::vector<Trie::Entry> entries;
-        for (const Found& f : found[byte])
+        for (const Found& f : remainders[byte])
             entries.push_back({std::string_view(spelled).substr(f.start, f.length), f.token, f.count});
         exits_[byte] = std::make_unique<Trie>(std::move(entries));
     });

@@ -1,58 +1,82 @@
 // Residual tables: what the tokens of a vocabulary do inside one state of a terminal.
 //
 // A token either stays inside (all of it continues the terminal) or leaves: some beginning of it completes the terminal and the
-// remainder is for what follows. Both are found by one walk of the trie and kept, shared by all grammars and continuations:
-// - inside tokens, ordered by the repetitions they begin, so that "at most k more" is a prefix of the list and a row of its own;
+// remainder is for what follows. Both are found by a walk of the trie and kept, shared by all grammars and continuations:
+// - the inside tokens as a row, and, where a run may be near its maximum, by the repetitions they begin, so that "at most k more" is a
+//   row of its own;
 // - exits: for each first byte of a remainder a small trie of remainders, made when a continuation can start with that byte.
 // The mask of a head is then its inside row and a walk of its exit tries by the continuation: hundreds of nodes, not 100,000.
+//
+// The walk itself passes over most of the trie: where a state comes back to itself on all bytes of a subtree (the inside of a string, on
+// plain words), the whole subtree stays inside.
 #pragma once
 
 #include <array>
 #include <map>
 #include <memory>
 #include <mutex>
+#include <unordered_map>
 #include <vector>
 
 #include "rows.h"
 #include "terminals.h"
-#include "trie.h"
+#include "vocabulary.h"
 
 namespace guided {
 
 class Table {
 public:
-    static constexpr size_t kShortList = 128;  // inside tokens that are listed rather than kept as a row
+    Table(Terminal& terminal, Vocabulary& vocabulary, uint32_t trie_node, size_t depth, uint32_t state, bool run);
 
-    Table(Terminal& terminal, const Trie& trie, uint32_t trie_node, uint32_t state, bool run, RowPool& rows);
-
+    struct Inside {  // few tokens are listed, many are a row
+        std::span<const uint32_t> tokens;
+        BasePtr row;
+    };
     // The inside tokens that begin at most `limit` further repetitions.
-    std::span<const uint32_t> inside(uint32_t limit) const;
-    BasePtr inside_row(uint32_t limit);
+    Inside inside(uint32_t limit);
 
     // Make the exit tries for these first bytes. False: one has too many exits, and the caller walks the plain trie.
     bool prepare_exits(const ByteSet& first_bytes);
     // The remainders that begin with `byte` (items: token, repetitions completed before it); null if none.
-    const Trie* exits(uint8_t byte) const;
+    const Trie* exits(uint8_t byte) const { return exits_[byte].get(); }
 
-    size_t bytes() const { return bytes_; }
+    size_t bytes() const { return sizeof(Table) + tokens_.capacity() * 4 + pure_exits_.capacity() * 8; }
 
 private:
-    template <class Visit>
-    void walk(Visit&& visit) const;
-    template <class Visit>
-    void each_exit(const ByteSet& first_bytes, Visit&& visit) const;
+    struct Exit {
+        uint32_t node, completed;  // of the remainder's first byte; repetitions before it
+    };
+    struct Loops {  // bytes on which a state comes back to itself
+        uint64_t ascii[2];
+        int others = -1;  // all characters beyond ASCII do; -1: not asked yet
+    };
+
+    uint32_t next(uint32_t state, uint8_t byte, bool& ends) const;
+    void find_inside();
+    bool loops_below(uint32_t state, const Trie::Summary& below);
+    bool returns(uint32_t to, uint32_t state, uint32_t utf8_state) const;
+    void count_repetitions();
+    uint32_t begun(uint32_t token) const;
+    BasePtr row_within(uint32_t limit);
+    void collect_exits(const ByteSet& first_bytes, std::vector<Exit>& out) const;
 
     Terminal& terminal_;
+    Vocabulary& vocabulary_;
     const Trie& trie_;
-    const uint32_t trie_node_, state_;
+    const uint32_t trie_node_;
+    const size_t depth_;
+    const uint32_t state_;
     const bool run_;
-    RowPool& rows_;
-    size_t bytes_ = sizeof(Table);
-    std::vector<uint32_t> tokens_;  // inside, by repetitions begun
-    std::vector<uint32_t> up_to_;   // [k]: how many of them begin at most k
+
+    std::vector<uint32_t> tokens_;  // inside: all where few; else, once counted, by repetitions begun
+    std::vector<uint32_t> up_to_;   // [k]: how many of them begin at most k; empty: not counted
+    BasePtr full_;                  // null where few
+    std::vector<Exit> pure_exits_;  // at bytes that cannot go on inside
+    bool all_pure_exits_ = true;    // false: they were too many to keep
 
     std::mutex mutex_;
-    std::map<uint32_t, BasePtr> rows_by_size_;
+    std::map<uint32_t, BasePtr> rows_by_limit_;
+    std::unordered_map<uint32_t, Loops> loops_;
     ByteSet prepared_;
     ByteSet too_many_;  // first bytes with so many exits that they are not kept
     std::array<std::unique_ptr<Trie>, 256> exits_;

@@ -138,12 +138,17 @@ void Terminal::find_byte_classes() {
         seen[state] = true;
         for (const auto& e : utf8_.edges(state)) {
             add(e.low, e.high);
+            taken_.add_range(e.low, e.high);
             todo.push_back(e.target);
         }
     }
     for (uint32_t id = 0; id < arena_.size(); ++id)
         if (arena_[id].kind == Kind::kLiteral)
-            for (char c : arena_.bytes(arena_[id])) add(static_cast<uint8_t>(c), static_cast<uint8_t>(c));
+            for (char c : arena_.bytes(arena_[id])) {
+                add(static_cast<uint8_t>(c), static_cast<uint8_t>(c));
+                taken_.add(static_cast<uint8_t>(c));
+            }
+    for (auto& [node, operand] : operands_) taken_ |= operand->taken_;
     for (auto& [node, operand] : operands_)
         for (unsigned b = 1; b < 256; ++b)
             if (operand->class_of_[b] != operand->class_of_[b - 1]) cut[b] = true;
@@ -275,7 +280,7 @@ uint32_t Terminal::find_next(uint32_t state, uint8_t byte_class) {
     if (uint32_t known = slot.load(std::memory_order_relaxed); known != kNone) return known;
     auto key = heads_[state];
     std::vector<Head> from((key.size() - 2) / kHeadWords), to;
-    std::memcpy(static_cast<void*>(from.data()), key.data() + 2, from.size() * sizeof(Head));
+    if (!from.empty()) std::memcpy(static_cast<void*>(from.data()), key.data() + 2, from.size() * sizeof(Head));
     bool accepting = false;
     for (const Head& h : from) step(h, representative_[byte_class], to, accepting);
     normalize(to, machine_->conts());
@@ -357,12 +362,12 @@ bool Terminal::shortest(std::string& text) {
     return search(kStart, [](const Terminal& t, uint32_t state) { return t.accepting(state); }, &text) != kDead;
 }
 
-Table& Terminal::table(const Trie& trie, uint32_t trie_node, uint32_t state, bool run, RowPool& rows) {
+Table& Terminal::table(Vocabulary& vocabulary, uint32_t trie_node, size_t depth, uint32_t state, bool run) {
     uint64_t key = (uint64_t{trie_node} << 32 | state) * 2 + run;  // fewer than 2^31 trie nodes
     std::lock_guard lock(tables_mutex_);
     auto& slot = tables_[key];
     if (!slot) {
-        slot = std::make_unique<Table>(*this, trie, trie_node, state, run, rows);
+        slot = std::make_unique<Table>(*this, vocabulary, trie_node, depth, state, run);
         bytes_.fetch_add(slot->bytes(), std::memory_order_relaxed);
     }
     return *slot;

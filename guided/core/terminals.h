@@ -20,9 +20,8 @@
 
 namespace guided {
 
-class Trie;
 class Table;
-class RowPool;
+class Vocabulary;
 
 class Terminal {
 public:
@@ -40,6 +39,8 @@ public:
     bool goes_on(uint32_t state) const { return states_[state].goes_on; }  // some longer text matches too
     const ByteSet& allowed(uint32_t state);  // the bytes with a next state
 
+    bool may_take(uint8_t byte) const { return taken_.has(byte); }  // false: no state goes on with it
+
     bool prefix_free();  // no match is the beginning of another one, and the empty text is none
     bool matches(std::string_view text);
     bool is_void();                         // matches nothing
@@ -48,9 +49,9 @@ public:
     size_t bytes() const { return bytes_.load(std::memory_order_relaxed); }
     uint32_t state_count() const { return states_.size(); }
 
-    // The residual table of `state` below `trie_node` of the vocabulary's trie. `run`: the terminal is the unit of a
+    // The residual table of `state` below `trie_node` of the vocabulary's trie, `depth` bytes from its root. `run`: the terminal is the unit of a
     // repeat, and matching starts over where it completes.
-    Table& table(const Trie& trie, uint32_t trie_node, uint32_t state, bool run, RowPool& rows);
+    Table& table(Vocabulary& vocabulary, uint32_t trie_node, size_t depth, uint32_t state, bool run);
 
 private:
     struct State {
@@ -81,6 +82,7 @@ private:
     std::unique_ptr<Products> products_;
     std::array<uint8_t, 256> class_of_{};
     std::vector<uint8_t> representative_;  // one byte of each class
+    ByteSet taken_;                        // by a literal or class anywhere
 
     std::mutex mutex_;  // guards all that follows, and the machine
     StableVector<State> states_;

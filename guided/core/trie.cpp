@@ -2,7 +2,13 @@
 
 #include <algorithm>
 
+#include "utf8.h"
+
 namespace guided {
+
+namespace {
+constexpr uint32_t kSummarized = 8;  // nodes of a subtree; smaller ones are as quickly walked
+}
 
 Trie::Trie(std::vector<Entry> entries) {
     std::erase_if(entries, [](const Entry& e) { return e.bytes.empty(); });
@@ -41,9 +47,55 @@ Trie::Trie(std::vector<Entry> entries) {
     // Children have larger numbers than their parent: sum subtrees from the end.
     for (uint32_t id = size(); id-- > 0;) {
         Node& n = nodes_[id];
-        for (uint32_t c = n.first_child; c < n.first_child + n.child_count; ++c) n.subtree += nodes_[c].subtree;
+        n.subtree_items = n.token_count;
+        for (uint32_t c = n.first_child; c < n.first_child + n.child_count; ++c) {
+            n.subtree += nodes_[c].subtree;
+            n.subtree_items += nodes_[c].subtree_items;
+        }
     }
+    summarize();
     nodes_.shrink_to_fit();
+}
+
+void Trie::summarize() {
+    Utf8Automaton utf8;
+    const CodeRange all{0, 0x10ffff};
+    const uint32_t boundary = utf8.start({&all, 1});
+    std::vector<bool> clean(size());  // of the bytes below a node, read from a character's beginning
+    auto clean_below = [&](auto& self, uint32_t node, uint32_t state) -> bool {
+        const Node& n = nodes_[node];
+        for (uint32_t c = n.first_child; c < n.first_child + n.child_count; ++c) {
+            uint32_t to = utf8.step(state, nodes_[c].byte);
+            if (to == kNone || !(to == Utf8Automaton::kDone ? clean[c] : self(self, c, to))) return false;
+        }
+        return true;
+    };
+    for (uint32_t id = size(); id-- > 0;) clean[id] = clean_below(clean_below, id, boundary);
+    for (uint32_t id = size(); id-- > 0;) {
+        Node& n = nodes_[id];
+        if (n.subtree < kSummarized) continue;
+        Summary s;
+        s.clean = clean[id];
+        auto add = [&](uint8_t b) {
+            if (b < 128)
+                s.ascii[b >> 6] |= uint64_t{1} << (b & 63);
+            else
+                s.high = true;
+        };
+        for (uint32_t c = n.first_child; c < n.first_child + n.child_count; ++c) {
+            add(nodes_[c].byte);
+            if (const Summary* t = summary(nodes_[c])) {
+                s.ascii[0] |= t->ascii[0];
+                s.ascii[1] |= t->ascii[1];
+                s.high |= t->high;
+            } else {  // all that is below: one stretch
+                uint32_t first = nodes_[c].first_child;
+                for (uint32_t k = first; k < first + nodes_[c].subtree - 1; ++k) add(nodes_[k].byte);
+            }
+        }
+        n.summary = static_cast<uint32_t>(summaries_.size());
+        summaries_.push_back(s);
+    }
 }
 
 }  // namespace guided

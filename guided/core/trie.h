@@ -1,4 +1,5 @@
-// Tokens by their bytes. Children of a node stand together in order of bytes; subtrees follow, so a walk goes forward in memory.
+// Tokens by their bytes. Children of a node stand together in order of bytes; subtrees follow, so a walk goes forward in memory, and the
+// nodes below a node, and the items of a subtree, are one stretch each. Larger subtrees carry a summary of the bytes in them.
 #pragma once
 
 #include <cstdint>
@@ -20,12 +21,20 @@ public:
         uint32_t count;  // free for the user (exits of a run: repetitions completed)
     };
     struct Node {
-        uint32_t first_child = 0, first_token = 0, token_count = 0, subtree = 1;  // subtree: nodes, itself included
+        uint32_t first_child = 0, first_token = 0, token_count = 0;
+        uint32_t subtree = 1, subtree_items = 0;  // nodes and items, its own included
+        uint32_t summary = kNone;
         uint16_t child_count = 0;
         uint8_t byte = 0;
     };
     struct Item {
         uint32_t token, count;
+    };
+    struct Summary {  // of the bytes below a node
+        uint64_t ascii[2] = {0, 0};
+        bool high = false;   // some are 0x80 or above
+        bool clean = false;  // read from here, they are whole UTF-8 characters, the last one perhaps cut short
+        bool has(uint8_t b) const { return b < 128 ? ascii[b >> 6] >> (b & 63) & 1 : high; }
     };
 
     Trie() { nodes_.emplace_back(); }
@@ -33,6 +42,8 @@ public:
 
     const Node& operator[](uint32_t node) const { return nodes_[node]; }
     std::span<const Item> items(const Node& n) const { return {items_.data() + n.first_token, n.token_count}; }
+    std::span<const Item> items_below(const Node& n) const { return {items_.data() + n.first_token, n.subtree_items}; }
+    const Summary* summary(const Node& n) const { return n.summary == kNone ? nullptr : &summaries_[n.summary]; }
     uint32_t size() const { return static_cast<uint32_t>(nodes_.size()); }
     size_t bytes() const { return nodes_.capacity() * sizeof(Node) + items_.capacity() * sizeof(Item); }
 
@@ -52,8 +63,11 @@ public:
     }
 
 private:
+    void summarize();
+
     std::vector<Node> nodes_;
     std::vector<Item> items_;
+    std::vector<Summary> summaries_;
 };
 
 }  // namespace guided

@@ -41,7 +41,17 @@ Vocabulary::Vocabulary(const std::vector<std::optional<std::string_view>>& token
     entries.reserve(tokens.size());
     for (uint32_t t = 0; t < tokens.size(); ++t)
         if (spells(t)) entries.push_back({bytes(t), t, 0});
+    by_length_.reserve(entries.size());
+    for (const auto& e : entries) by_length_.push_back(e.token);
+    std::stable_sort(by_length_.begin(), by_length_.end(),
+                     [&](uint32_t a, uint32_t b) { return bytes(a).size() > bytes(b).size(); });
     trie_ = Trie(std::move(entries));
+}
+
+std::span<const uint32_t> Vocabulary::longer_than(size_t length) const {
+    auto end = std::partition_point(by_length_.begin(), by_length_.end(),
+                                    [&](uint32_t t) { return bytes(t).size() > length; });
+    return std::span(by_length_).first(static_cast<size_t>(end - by_length_.begin()));
 }
 
 bool Vocabulary::is_eos(uint32_t token) const { return std::binary_search(eos_.begin(), eos_.end(), token); }

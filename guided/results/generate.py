@@ -1,0 +1,100 @@
+"""`generate`: a model, a prompt and a constraint to a result."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any, overload
+
+from guided.decoding import Messages, Model, Prompt, decode
+from guided.decoding.prompts import is_batch
+from guided.grammar import Grammar
+from guided.results.constraint import choose_constraint
+from guided.results.result import Result
+from guided.results.run import check_call, make_requests, make_result
+from guided.sampling import Sampling
+
+
+@overload
+def generate(
+    model: Model,
+    prompt: str | list[Mapping[str, Any]] | list[dict[str, Any]] | None = None,
+    *,
+    schema: type | Mapping[str, Any] | bool | str | None = None,
+    regex: str | None = None,
+    choices: Sequence[str] | None = None,
+    grammar: Grammar | None = None,
+    max_tokens: int = 512,
+    temperature: float | None = None,
+    top_k: int | None = None,
+    top_p: float | None = None,
+    min_p: float | None = None,
+    seed: int | None = None,
+) -> Result: ...
+
+
+@overload
+def generate(
+    model: Model,
+    prompt: list[str] | list[Messages] | list[Prompt],
+    *,
+    schema: type | Mapping[str, Any] | bool | str | None = None,
+    regex: str | None = None,
+    choices: Sequence[str] | None = None,
+    grammar: Grammar | None = None,
+    max_tokens: int = 512,
+    temperature: float | None = None,
+    top_k: int | None = None,
+    top_p: float | None = None,
+    min_p: float | None = None,
+    seed: int | None = None,
+) -> list[Result]: ...
+
+
+def generate(
+    model: Model,
+    prompt: Any = None,
+    *,
+    schema: type | Mapping[str, Any] | bool | str | None = None,
+    regex: str | None = None,
+    choices: Sequence[str] | None = None,
+    grammar: Grammar | None = None,
+    max_tokens: int = 512,
+    temperature: float | None = None,
+    top_k: int | None = None,
+    top_p: float | None = None,
+    min_p: float | None = None,
+    seed: int | None = None,
+) -> Result | list[Result]:
+    """Write text with a model, so that it fits the constraint.
+
+    Args:
+        model: from `guided.load`.
+        prompt: text; a list of chat messages, written by the model's template; None for the
+            beginning of a text; or a list of prompts, which run as a batch.
+        schema: a JSON Schema, or a pydantic class.
+        regex: a pattern for the whole output.
+        choices: the texts to choose from.
+        grammar: a grammar. At most one of these four; with none the text is free.
+        max_tokens: at most so many tokens; the model's context bounds them too.
+        temperature, top_k, top_p, min_p, seed: see `Sampling`; greedy if none is given. In a batch
+            each sequence has its own seed, counted up from `seed`.
+
+    Returns:
+        a Result, or a list of them for a list of prompts.
+
+    Raises:
+        SourceError, UnsupportedError: the constraint is at fault, or cannot be enforced exactly.
+        LimitError: a prompt leaves no room in the model's context.
+        TypeError, ValueError: an argument is not what it should be.
+    """
+    check_call(model, max_tokens)
+    constraint = choose_constraint(schema, regex, choices, grammar)
+    sampling = Sampling(temperature=temperature, top_k=top_k, top_p=top_p, min_p=min_p, seed=seed)
+    prompts = list(prompt) if is_batch(prompt) else [prompt]
+    requests, seconds = make_requests(model, prompts, constraint, max_tokens, sampling)
+    for _ in decode(model, requests):
+        pass
+    results = [
+        make_result(model, request, constraint, seconds, len(requests)) for request in requests
+    ]
+    return results if is_batch(prompt) else results[0]

@@ -1,0 +1,101 @@
+"""The result of one generation."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Any
+
+from guided.decoding import FinishReason
+from guided.errors import IncompleteError
+
+
+@dataclass(frozen=True, slots=True)
+class Statistics:
+    """Where the time went; seconds and counts.
+
+    Attributes:
+        compile_seconds: from the constraint to a matcher.
+        first_mask_seconds: the first mask.
+        mask_seconds: all masks together.
+        masks: how many.
+        prefill_seconds: the forward over the prompt.
+        decode_seconds: everything after it.
+        forwards: runs of the model, the prefill among them.
+        prompt_tokens, output_tokens: counts.
+        forced_tokens: those of the output that the grammar forced, so that none was sampled.
+        batch: how many sequences shared these forwards.
+    """
+
+    compile_seconds: float
+    first_mask_seconds: float
+    mask_seconds: float
+    masks: int
+    prefill_seconds: float
+    decode_seconds: float
+    forwards: int
+    prompt_tokens: int
+    output_tokens: int
+    forced_tokens: int
+    batch: int = 1
+
+    @property
+    def seconds(self) -> float:
+        """All of it."""
+        return self.compile_seconds + self.prefill_seconds + self.decode_seconds
+
+    @property
+    def seconds_per_token(self) -> float:
+        """Mean time of an output token, prefill not counted; 0 if there is none."""
+        return self.decode_seconds / self.output_tokens if self.output_tokens else 0.0
+
+    @property
+    def tokens_per_second(self) -> float:
+        """Output tokens a second, prefill and compilation counted; 0 if there is none."""
+        return self.output_tokens / self.seconds if self.output_tokens and self.seconds else 0.0
+
+    def __str__(self) -> str:
+        return (
+            f"{self.output_tokens} tokens ({self.forced_tokens} forced) in {self.seconds:.2f} s,"
+            f" {self.tokens_per_second:.1f} tokens/s, {self.forwards} forwards;"
+            f" compile {1e3 * self.compile_seconds:.2f} ms,"
+            f" first mask {1e6 * self.first_mask_seconds:.0f} us,"
+            f" mask {1e6 * self.mask_seconds / max(1, self.masks):.1f} us on average"
+        )
+
+
+@dataclass(frozen=True)
+class Result:
+    """What a model wrote.
+
+    Attributes:
+        text: the output, without end and special tokens.
+        tokens: its ids, the end token left out.
+        finish_reason: "stop" if the text ended by itself, "length" if it was cut short by
+            max_tokens or the model's context.
+        is_complete: whether the text fits the constraint as it stands. A text that was cut short
+            may happen to, free text that was cut short does not.
+        stats: where the time went.
+    """
+
+    text: str
+    tokens: list[int]
+    finish_reason: FinishReason
+    is_complete: bool
+    stats: Statistics
+    read: Callable[[str], Any]
+
+    @cached_property
+    def value(self) -> Any:
+        """The value of the text: an instance of the class, or parsed JSON, for a schema; else text.
+
+        Raises:
+            IncompleteError: the output was cut short and is not complete.
+        """
+        if not self.is_complete:
+            raise IncompleteError(self.text, self.finish_reason)
+        return self.read(self.text)
+
+    def __repr__(self) -> str:
+        return f"Result({self.text!r}, finish_reason={self.finish_reason!r})"

@@ -1,0 +1,157 @@
+"""The keywords that constrain one type each: what they say is checked and noted down.
+
+A handler takes the facts gathered so far, the schema, the keyword and its value.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable
+from decimal import Decimal
+
+from guided.errors import LimitError, SchemaError
+from guided.text.json_schema.algebra import larger, smaller
+from guided.text.json_schema.document import Json, Subschema, describe
+from guided.text.json_schema.facts import Facts
+from guided.text.json_schema.shapes import OF_TYPE, Bound, Count, Pattern
+
+# Digits before or after the point of a number in a schema; automata grow with them.
+MAX_DIGITS = 1_000
+
+# No text gets this long, so a larger maximum says nothing; the core counts to 2**30.
+MAX_COUNT = 1_000_000_000
+
+
+Handler = Callable[[Facts, Subschema, str, Json], None]
+
+
+def malformed(schema: Subschema, keyword: str, value: Json, wanted: str) -> SchemaError:
+    """Return the error for a keyword whose value has the wrong form."""
+    return SchemaError(
+        f'"{keyword}" must be {wanted}, found {describe(value)}',
+        pointer=schema.pointer(keyword),
+        mend=f'make "{keyword}" {wanted}, or take it out',
+    )
+
+
+def read_type(facts: Facts, schema: Subschema, keyword: str, value: Json) -> None:
+    """`type`: a name or a list of names."""
+    names = value if isinstance(value, list) else [value]
+    if not names:
+        raise malformed(schema, keyword, value, "a type or an array of at least one type")
+    for name in names:
+        if not isinstance(name, str) or name not in OF_TYPE:
+            raise SchemaError(
+                f"there is no type {describe(name)}",
+                pointer=schema.pointer("type"),
+                mend=f"the types are {', '.join(OF_TYPE)}",
+            )
+    facts.types = names
+
+
+def read_count(schema: Subschema, keyword: str, value: Json) -> Count:
+    """Check a length: an integer, 0 or more; 2.0 is one."""
+    if isinstance(value, float | Decimal):
+        number = read_number(schema, (keyword,), value)
+        value = int(number) if number == number.to_integral_value() else value
+    if type(value) is not int or value < 0:
+        raise malformed(schema, keyword, value, "an integer that is not negative")
+    return Count(value, schema, keyword)
+
+
+def read_minimum_count(schema: Subschema, keyword: str, value: Json) -> Count:
+    """Check a minimum length against what can be counted."""
+    count = read_count(schema, keyword, value)
+    if count.value > MAX_COUNT:
+        raise LimitError(
+            f'"{keyword}" at {schema.pointer(keyword)}', limit="units", value=MAX_COUNT
+        )
+    return count
+
+
+def read_maximum_count(schema: Subschema, keyword: str, value: Json) -> Count | None:
+    """Check a maximum length; None if no text can reach it."""
+    count = read_count(schema, keyword, value)
+    return None if count.value > MAX_COUNT else count
+
+
+def read_min_length(facts: Facts, schema: Subschema, keyword: str, value: Json) -> None:
+    """`minLength`."""
+    count = read_minimum_count(schema, keyword, value)
+    facts.string = facts.string._replace(minimum=count if count.value else None)
+
+
+def read_max_length(facts: Facts, schema: Subschema, keyword: str, value: Json) -> None:
+    """`maxLength`."""
+    facts.string = facts.string._replace(maximum=read_maximum_count(schema, keyword, value))
+
+
+def read_pattern(facts: Facts, schema: Subschema, keyword: str, value: Json) -> None:
+    """`pattern`; the expression itself is read when it is written to nodes."""
+    if not isinstance(value, str):
+        raise malformed(schema, keyword, value, "a string")
+    facts.string = facts.string._replace(patterns=(Pattern(value, schema),))
+
+
+def read_min_items(facts: Facts, schema: Subschema, keyword: str, value: Json) -> None:
+    """`minItems`."""
+    count = read_minimum_count(schema, keyword, value)
+    facts.array_minimum = larger(facts.array_minimum, count if count.value else None)
+
+
+def read_max_items(facts: Facts, schema: Subschema, keyword: str, value: Json) -> None:
+    """`maxItems`."""
+    facts.array_maximum = smaller(facts.array_maximum, read_maximum_count(schema, keyword, value))
+
+
+def read_number(schema: Subschema, tokens: tuple[str | int, ...], value: Json) -> Decimal:
+    """Return the exact value of a number; a float is what its shortest decimal says."""
+    if isinstance(value, bool) or not isinstance(value, int | float | Decimal):
+        raise malformed(schema, str(tokens[0]), value, "a number")
+    if isinstance(value, float) and not math.isfinite(value):
+        raise malformed(schema, str(tokens[0]), value, "a finite number")
+    number = Decimal(repr(value)) if isinstance(value, float) else Decimal(value)
+    exponent = number.as_tuple().exponent
+    if number and (
+        number.adjusted() > MAX_DIGITS or not -MAX_DIGITS <= int(exponent) <= MAX_DIGITS
+    ):
+        raise LimitError(
+            f"the number at {schema.pointer(*tokens)} is too long", limit="digits", value=MAX_DIGITS
+        )
+    return number if number else Decimal(0)
+
+
+def read_bound(facts: Facts, schema: Subschema, keyword: str, value: Json) -> None:
+    """`minimum`, `maximum`, `exclusiveMinimum`, `exclusiveMaximum`, each a number."""
+    number = read_number(schema, (keyword,), value)
+    bound = Bound(number, keyword.startswith("exclusive"), schema, keyword)
+    if keyword in ("minimum", "exclusiveMinimum"):
+        low = facts.low
+        if low is None or number > low.value or (number == low.value and bound.is_open):
+            facts.low = bound
+    else:
+        high = facts.high
+        if high is None or number < high.value or (number == high.value and bound.is_open):
+            facts.high = bound
+
+
+def read_required(facts: Facts, schema: Subschema, keyword: str, value: Json) -> None:
+    """`required`: a list of names."""
+    if not isinstance(value, list) or not all(isinstance(name, str) for name in value):
+        raise malformed(schema, keyword, value, "an array of property names")
+    facts.required = dict.fromkeys(value, schema)
+
+
+ASSERTIONS: dict[str, Handler] = {
+    "type": read_type,
+    "minLength": read_min_length,
+    "maxLength": read_max_length,
+    "pattern": read_pattern,
+    "minItems": read_min_items,
+    "maxItems": read_max_items,
+    "minimum": read_bound,
+    "maximum": read_bound,
+    "exclusiveMinimum": read_bound,
+    "exclusiveMaximum": read_bound,
+    "required": read_required,
+}

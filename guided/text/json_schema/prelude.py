@@ -1,0 +1,175 @@
+"""What every JSON grammar holds: strings, numbers, any value, and the white space between tokens.
+
+It is built once per kind of white space; a schema starts from a copy, in which all numbers of nodes
+stay valid, so that what is not constrained costs nothing.
+"""
+
+from __future__ import annotations
+
+from functools import lru_cache
+from typing import Literal, NamedTuple
+
+from guided._core import Arena
+from guided.text.json_schema import numbers
+from guided.text.json_schema.shapes import OF_TYPE
+from guided.text.json_schema.strings import EMPTY, JsonSpelling
+
+Whitespace = Literal["flexible", "compact"] | int
+
+# Blanks between two tokens. A weak model likes to write blanks without end and would spend its
+# budget on them; 40 is enough for ten levels of an indentation by four.
+WHITESPACE_BOUND = 40
+
+# With an indentation each level has white space of its own, so levels are counted out.
+INDENTED_LEVELS = 32
+
+
+class Layout(NamedTuple):
+    """The white space of one level, as nodes.
+
+    Attributes:
+        before_first: between an opening bracket and what follows it.
+        after_value: between a value and the comma or bracket that follows.
+        comma: the comma and what follows it.
+        colon: the colon with its surroundings.
+        brackets: each bracket by itself.
+        close: each closing bracket with what stands before it, beyond `after_value`.
+        is_blank_shared: an empty container may hold `before_first`.
+    """
+
+    before_first: int
+    after_value: int
+    comma: tuple[int, ...]
+    colon: tuple[int, ...]
+    brackets: dict[str, int]
+    close: dict[str, int]
+    is_blank_shared: bool
+
+    def enclose(self, arena: Arena, brackets: str, content: int, may_be_empty: bool) -> int:
+        """Put brackets around `content`, which ends in the closing one, or around nothing."""
+        opening, closing = self.brackets[brackets[0]], self.brackets[brackets[1]]
+        if not may_be_empty:
+            return arena.sequence([opening, self.before_first, content])
+        if self.is_blank_shared:
+            return arena.sequence([opening, self.before_first, arena.choice([content, closing])])
+        filled = arena.sequence([self.before_first, content])
+        return arena.sequence([opening, arena.choice([filled, closing])])
+
+
+class Prelude:
+    """The nodes of unconstrained JSON.
+
+    Attributes:
+        arena: holds them; to be copied, not to be added to.
+        characters: the characters of ASCII, each in all spellings in a JSON string.
+    """
+
+    def __init__(self, whitespace: Whitespace) -> None:
+        self.whitespace = whitespace
+        self.arena = arena = Arena()
+        self.null, self.true, self.false = map(arena.literal, ("null", "true", "false"))
+        self.quote = arena.literal('"')
+        spelling = JsonSpelling()
+        self.characters = {
+            chr(code): spelling.character(arena, chr(code)) for code in range(0x20, 0x7F)
+        }
+        self.character = spelling.any_character(arena)
+        self.text = arena.repeat(self.character)
+        self.string = arena.sequence([self.quote, self.text, self.quote])
+        self.number = numbers.any_number(arena)
+        self.integer = numbers.any_integer(arena)
+        # By identity of the shape, for what needs no look at all.
+        self.plain = {
+            id(OF_TYPE["null"]): self.null,
+            id(OF_TYPE["boolean"]): arena.choice([self.true, self.false]),
+            id(OF_TYPE["string"]): self.string,
+            id(OF_TYPE["number"]): self.number,
+            id(OF_TYPE["integer"]): self.integer,
+        }
+        self.is_indented = not isinstance(whitespace, str)
+        self._levels = INDENTED_LEVELS + 1 if self.is_indented else 1
+        self._layouts = [_layout(arena, whitespace, level) for level in range(self._levels)]
+        self._values = [arena.rule("JSON value") for _ in range(self._levels)]
+        self._arrays = [EMPTY] * self._levels
+        self._objects = [EMPTY] * self._levels
+        for level in reversed(range(self._levels)):
+            self._fill(arena, level)
+
+    def layout(self, level: int) -> Layout:
+        """Return the white space within a container on this level; 0 is the outermost."""
+        return self._layouts[level if self.is_indented else 0]
+
+    def value(self, level: int) -> int:
+        """Match any value."""
+        return self._values[level if self.is_indented else 0]
+
+    def array(self, level: int) -> int:
+        """Match any array."""
+        return self._arrays[level if self.is_indented else 0]
+
+    def object(self, level: int) -> int:
+        """Match any object."""
+        return self._objects[level if self.is_indented else 0]
+
+    def _fill(self, arena: Arena, level: int) -> None:
+        """Build the values of a level, those of the next being there."""
+        if level == self._levels - 1 and self.is_indented:
+            self._arrays[level] = arena.literal("[]")
+            self._objects[level] = arena.literal("{}")
+        else:
+            value = self._values[level + 1 if self.is_indented else 0]
+            layout = self._layouts[level]
+            pair = arena.sequence([self.string, *layout.colon, value])
+            for all_of_level, brackets, part in (
+                (self._arrays, "[]", value),
+                (self._objects, "{}", pair),
+            ):
+                all_of_level[level] = layout.enclose(
+                    arena, brackets, list_of(arena, layout, part, 1, None, brackets[1]), True
+                )
+        scalars = [self.null, self.true, self.false, self.number, self.string]
+        body = arena.choice([*scalars, self._arrays[level], self._objects[level]])
+        arena.define(self._values[level], body)
+
+
+def list_of(
+    arena: Arena, layout: Layout, part: int, minimum: int, maximum: int | None, bracket: str
+) -> int:
+    """Match from `minimum`, at least 1, to `maximum` parts, and the closing bracket."""
+    return arena.sequence(
+        [
+            part,
+            layout.after_value,
+            more_of(arena, layout, part, minimum - 1, None if maximum is None else maximum - 1),
+            layout.close[bracket],
+        ]
+    )
+
+
+def more_of(arena: Arena, layout: Layout, part: int, minimum: int, maximum: int | None) -> int:
+    """Match so many parts, each after a comma."""
+    return arena.repeat(arena.sequence([*layout.comma, part, layout.after_value]), minimum, maximum)
+
+
+@lru_cache(maxsize=16)
+def prelude(whitespace: Whitespace) -> Prelude:
+    """Return the prelude for a kind of white space."""
+    return Prelude(whitespace)
+
+
+def _layout(arena: Arena, whitespace: Whitespace, level: int) -> Layout:
+    comma, colon = arena.literal(","), arena.literal(":")
+    brackets = {bracket: arena.literal(bracket) for bracket in "[]{}"}
+    if whitespace == "flexible":
+        blank = arena.char_class([(9, 10), (13, 13), (32, 32)])
+        gap = arena.repeat(blank, 0, WHITESPACE_BOUND)
+        return Layout(gap, gap, (comma, gap), (gap, colon, gap), brackets, brackets, True)
+    if whitespace == "compact":
+        return Layout(EMPTY, EMPTY, (comma,), (colon,), brackets, brackets, True)
+    # As json.dumps(indent=...) writes it.
+    assert isinstance(whitespace, int)
+    inner = "\n" + " " * (whitespace * (level + 1))
+    outer = "\n" + " " * (whitespace * level)
+    close = {bracket: arena.literal(outer + bracket) for bracket in "]}"}
+    comma, colon = arena.literal("," + inner), arena.literal(": ")
+    return Layout(arena.literal(inner), EMPTY, (comma,), (colon,), brackets, close, False)

@@ -1,0 +1,157 @@
+"""Pattern text to lark's tree, by the grammar of its dialect, and what to say where that fails."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+from functools import cache
+from importlib.resources import files
+from typing import TYPE_CHECKING, Any
+
+from guided.errors import GrammarError
+from guided.text.regex.source import Source
+
+if TYPE_CHECKING:
+    from lark import Lark, Tree
+
+
+_FILES = {
+    "python": ("python.lark",),
+    "ecma": ("ecma.lark", "ecma_class.lark"),
+    "ecma_sets": ("ecma.lark", "ecma_sets.lark"),
+}
+
+
+@cache
+def _parser(grammar: str) -> Lark:
+    """Build the parser of a dialect, once: some 30 ms, after 100 ms for the import of lark."""
+    from lark import Lark
+
+    folder = files("guided.text.regex")
+    text = "\n".join(folder.joinpath(name).read_text("utf-8") for name in _FILES[grammar])
+    with _no_search_for_collisions():
+        return Lark(
+            text,
+            start="alternatives",
+            parser="lalr",
+            lexer="contextual",
+            maybe_placeholders=False,
+        )
+
+
+@contextmanager
+def _no_search_for_collisions() -> Iterator[None]:
+    """Keep lark from comparing all terminals with each other, for which it has no option.
+
+    It does so where interegular is installed, and takes 300 ms for it, most of them for the grammar
+    of its own grammars. Our terminals overlap on purpose; their priorities decide.
+    """
+    import lark.lexer
+
+    known = lark.lexer.has_interegular
+    lark.lexer.has_interegular = False
+    try:
+        yield
+    finally:
+        lark.lexer.has_interegular = known
+
+
+def parse(source: Source, text: str, grammar: str) -> Tree[Any]:
+    """Parse `text`, which is the pattern with what verbose mode ignores blotted out.
+
+    Raises:
+        GrammarError: it is not a pattern of this dialect.
+    """
+    from lark.exceptions import UnexpectedInput
+
+    try:
+        return _parser(grammar).parse(text)
+    except UnexpectedInput as error:
+        raise _explain(source, error) from None
+
+
+def _explain(source: Source, error: Any) -> GrammarError:
+    """Make the sentence and the mend for the place where the parser stopped."""
+    from lark.exceptions import UnexpectedCharacters
+
+    token = None if isinstance(error, UnexpectedCharacters) else error.token
+    kind = "" if token is None else token.type
+    index = error.pos_in_stream if token is None else token.start_pos
+    if kind == "$END" or index is None:
+        return _explain_end(source, error)
+    return _explain_place(source, kind, index, 1 if token is None else len(token))
+
+
+def _explain_place(source: Source, kind: str, index: int, length: int) -> GrammarError:
+    pattern = source.pattern
+    rest = pattern[index:]
+    if kind == "QUANTIFIER" or rest[0] in "*+?{":
+        if index and pattern[index - 1] in "*+?}" and pattern[index - 2 : index - 1] != "\\":
+            return source.error(
+                "multiple repeat: a quantifier follows a quantifier",
+                index,
+                length=length,
+                mend="put what is to be repeated in a group, (?:...)",
+            )
+        return source.error(
+            "nothing to repeat: a quantifier stands where it has nothing before it",
+            index,
+            length=length,
+            mend=f"write \\{rest[0]} for the character itself",
+        )
+    if rest[0] == ")":
+        return source.error(
+            'unbalanced parenthesis: ")" without "("',
+            index,
+            mend='remove it, or write "\\)" for the character itself',
+        )
+    opened = pattern.rfind("[", 0, index)
+    if rest[0] == "[" or (kind in ("", "MEMBER") and opened >= 0 and rest[0] in "(){}/|-&"):
+        if rest[0] != "[":
+            return source.error(
+                f"unexpected {rest[0]!r} in a character class",
+                index,
+                mend="escape it by a backslash",
+            )
+        return _unterminated_class(source, index)
+    if rest == "\\":
+        return source.error(
+            "the pattern ends with a backslash", index, mend='write "\\\\" for the character itself'
+        )
+    if rest.startswith("(?"):
+        return source.error(
+            f"unknown kind of group {rest[:3]!r}",
+            index,
+            length=min(3, len(rest)),
+            mend="write (?:...) for a plain group, or \\(\\? for the characters themselves",
+        )
+    return source.error(f"unexpected {rest[0]!r}", index, mend="escape it by a backslash")
+
+
+def _unterminated_class(source: Source, index: int) -> GrammarError:
+    return source.error(
+        'unterminated character class: "[" without "]"',
+        index,
+        mend='close it by "]", or write "\\[" for the character itself',
+    )
+
+
+def _explain_end(source: Source, error: Any) -> GrammarError:
+    """Name the innermost bracket that is open where the pattern ends."""
+    opened = [
+        value
+        for value in error.interactive_parser.parser_state.value_stack
+        if getattr(value, "type", None) in ("GROUP_OPEN", "CLASS_OPEN")
+    ]
+    if not opened:
+        return source.error(
+            "the pattern ends too early", len(source.pattern), mend="complete the pattern"
+        )
+    if opened[-1].type == "CLASS_OPEN":
+        return _unterminated_class(source, opened[-1].start_pos)
+    return source.error(
+        'unbalanced parenthesis: "(" without ")"',
+        opened[-1].start_pos,
+        length=len(opened[-1]),
+        mend='close it by ")", or write "\\(" for the character itself',
+    )

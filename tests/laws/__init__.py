@@ -1,0 +1,1 @@
+"""Laws that hold for every grammar and every vocabulary, tried on random ones."""

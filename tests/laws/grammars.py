@@ -1,0 +1,229 @@
+"""Random grammars and vocabularies, as descriptions for the core and the oracle to build from."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any, Protocol
+
+from hypothesis import strategies as st
+
+from tests import reference
+
+Description = tuple[Any, ...]
+
+# Every byte of these characters is a token of each random vocabulary.
+CHARACTERS = "abcéê€😀"
+BYTES = sorted(set(CHARACTERS.encode()))
+LITERALS = ["a", "b", "ab", "ba", "aab", "c", "é", "ê", "a€", "😀", b"\xc3", b"\xa9b"]
+CLASSES: list[list[tuple[int, int]]] = [
+    [(0x61, 0x62)],
+    [(0x61, 0x63), (0xE9, 0xE9)],
+    [(0xE9, 0xEA)],
+    [(0x62, 0x62), (0x20AC, 0x20AC), (0x1F600, 0x1F600)],
+    [(0x80, 0x7FF)],
+    [(0, 0x10FFFF)],
+    [(0, 0x60), (0x62, 0x10FFFF)],
+]
+# In each random vocabulary the first three are special, 3 is an end token, 4 and 5 spell something
+# (and may be end tokens, too); the last is in none.
+NAMED_TOKENS = [0, 0, 1, 1, 2, 3, 4, 5, 1000]
+
+
+class Builder(Protocol):
+    """The builder methods that the arena of the core and that of the oracle share."""
+
+    def literal(self, data: bytes | str) -> int: ...
+    def char_class(self, ranges: Sequence[tuple[int, int]]) -> int: ...
+    def sequence(self, nodes: Sequence[int]) -> int: ...
+    def choice(self, nodes: Sequence[int]) -> int: ...
+    def repeat(self, node: int, minimum: int = 0, maximum: int | None = None) -> int: ...
+    def rule(self, name: str) -> int: ...
+    def define(self, rule: int, body: int) -> None: ...
+    def both(self, a: int, b: int) -> int: ...
+    def minus(self, a: int, b: int) -> int: ...
+    def negation(self, a: int) -> int: ...
+    def any_text(self) -> int: ...
+    def token(self, ids: Sequence[int], negated: bool = False) -> int: ...
+    def lexeme(self, node: int, priority: int = 0) -> int: ...
+    def capture(self, name: str, node: int) -> int: ...
+
+
+@dataclass(frozen=True)
+class GrammarDescription:
+    """The start and the bodies of the rules that ("rule", index) refers to."""
+
+    start: Description
+    rules: tuple[Description, ...] = ()
+
+
+def build(grammar: GrammarDescription, arena: Builder) -> int:
+    """Build all nodes of `grammar` in `arena` and return that of the start."""
+    rules = [arena.rule(f"rule{index}") for index in range(len(grammar.rules))]
+    for rule, body in zip(rules, grammar.rules, strict=True):
+        arena.define(rule, _node(body, arena, rules))
+    return _node(grammar.start, arena, rules)
+
+
+def _node(description: Description, arena: Builder, rules: list[int]) -> int:
+    def inner(part: Description) -> int:
+        return _node(part, arena, rules)
+
+    match description:
+        case ("literal", data):
+            return arena.literal(data)
+        case ("class", ranges):
+            return arena.char_class(ranges)
+        case ("any text",):
+            return arena.any_text()
+        case ("sequence", parts):
+            return arena.sequence([inner(part) for part in parts])
+        case ("choice", parts):
+            return arena.choice([inner(part) for part in parts])
+        case ("repeat", part, minimum, maximum):
+            return arena.repeat(inner(part), minimum, maximum)
+        case ("rule", index):
+            return rules[index]
+        case ("both", a, b):
+            return arena.both(inner(a), inner(b))
+        case ("minus", a, b):
+            return arena.minus(inner(a), inner(b))
+        case ("negation", a):
+            return arena.negation(inner(a))
+        case ("token", ids, negated):
+            return arena.token(ids, negated)
+        case ("lexeme", part, priority):
+            return arena.lexeme(inner(part), priority)
+        case ("capture", name, part):
+            return arena.capture(name, inner(part))
+        case _:
+            raise AssertionError(description)
+
+
+def _composites(inner: st.SearchStrategy[Description]) -> list[st.SearchStrategy[Description]]:
+    parts = st.lists(inner, max_size=3).map(tuple)
+    minimum, extra = st.integers(0, 3), st.none() | st.integers(0, 3)
+    counts = st.tuples(minimum, extra).map(lambda c: (c[0], None if c[1] is None else c[0] + c[1]))
+    return [
+        st.tuples(st.just("sequence"), parts),
+        st.tuples(st.just("choice"), parts),
+        st.tuples(inner, counts).map(lambda pair: ("repeat", pair[0], *pair[1])),
+        st.tuples(st.just("capture"), st.sampled_from(["x", "y"]), inner),
+    ]
+
+
+def _regular_composites(inner: st.SearchStrategy[Description]) -> st.SearchStrategy[Description]:
+    return st.one_of(
+        *_composites(inner),
+        st.tuples(st.just("both"), inner, inner),
+        st.tuples(st.just("minus"), inner, inner),
+        st.tuples(st.just("negation"), inner),
+    )
+
+
+LITERAL_NODES = st.tuples(st.just("literal"), st.sampled_from(LITERALS))
+REGULAR_LEAVES = st.one_of(
+    LITERAL_NODES,
+    LITERAL_NODES,
+    st.tuples(st.just("class"), st.sampled_from(CLASSES)),
+    st.just(("any text",)),
+)
+REGULAR_NODES = st.recursive(REGULAR_LEAVES, _regular_composites, max_leaves=6)
+
+
+@st.composite
+def regular_grammars(draw: st.DrawFn) -> GrammarDescription:
+    return GrammarDescription(draw(REGULAR_NODES))
+
+
+@st.composite
+def context_free_grammars(draw: st.DrawFn, tokens: bool = True) -> GrammarDescription:
+    """Draw a grammar of up to three rules: any recursion, ambiguous or not, nullable or not."""
+    count = draw(st.integers(1, 3))
+    references = st.tuples(st.just("rule"), st.integers(0, count - 1))
+    leaves = [LITERAL_NODES, references, references, REGULAR_NODES, st.just(("sequence", ()))]
+    if tokens:
+        ids = st.lists(st.sampled_from(NAMED_TOKENS), min_size=1, max_size=2).map(tuple)
+        leaves.append(st.tuples(st.just("token"), ids, st.booleans()))
+    nodes = st.recursive(
+        st.one_of(leaves), lambda inner: st.one_of(_composites(inner)), max_leaves=7
+    )
+    # A second alternative without recursion makes most rules productive.
+    bodies = st.tuples(nodes, REGULAR_LEAVES, st.integers(0, 3)).map(
+        lambda drawn: drawn[0] if drawn[2] == 0 else ("choice", drawn[:2])
+    )
+    rules = tuple(draw(bodies) for _ in range(count))
+    return GrammarDescription(draw(st.just(("rule", 0)) | nodes), rules)
+
+
+def grammars() -> st.SearchStrategy[GrammarDescription]:
+    return st.one_of(regular_grammars(), context_free_grammars(), context_free_grammars())
+
+
+@dataclass(frozen=True)
+class VocabularyDescription:
+    tokens: tuple[bytes | None, ...]
+    eos: tuple[int, ...]
+    size: int
+
+    def of_oracle(self) -> reference.Vocabulary:
+        return reference.Vocabulary(self.tokens, self.eos, self.size)
+
+
+@st.composite
+def vocabularies(draw: st.DrawFn, all_bytes: bool = False) -> VocabularyDescription:
+    """Draw a vocabulary of all single bytes that are used and of longer tokens.
+
+    Some are duplicates, some end within a character, some spell nothing; there may be several end
+    tokens, of which some spell something, and logits wider than the vocabulary.
+    """
+    single = [bytes([byte]) for byte in (range(256) if all_bytes else BYTES)]
+    piece = st.sampled_from([*CHARACTERS.encode().split(b"c"), b"a", b"b", b"c", b"\xc3", b"\xa9"])
+    longer = st.lists(piece | st.sampled_from(single), min_size=1, max_size=4).map(b"".join)
+    extra = draw(st.lists(longer | st.none(), max_size=10))
+    rest = draw(st.permutations(extra)) if all_bytes else draw(st.permutations([*single, *extra]))
+    named = draw(st.tuples(longer, longer))
+    tokens = [None, None, None, None, *named, *rest, *(single if all_bytes else [])]
+    spare = [index for index, token in enumerate(tokens) if index > 3 and token not in single]
+    eos = [3, *(draw(st.lists(st.sampled_from(spare), unique=True, max_size=3)) if spare else [])]
+    size = len(tokens) + draw(st.integers(0, 40))
+    return VocabularyDescription(tuple(tokens), tuple(eos), size)
+
+
+@st.composite
+def lexeme_grammars(draw: st.DrawFn) -> GrammarDescription:
+    """Draw a grammar whose leaves are lexemes and special tokens, as in tests.reference.lexing."""
+    count = draw(st.integers(0, 2))
+    texts = st.tuples(st.just("literal"), st.sampled_from(["a", "b", "ab", "ba", "aab", "c", "é"]))
+    units = st.one_of(texts, st.tuples(st.just("class"), st.sampled_from(CLASSES[:3])))
+    runs = units.map(lambda unit: ("repeat", unit, 1, None))
+    pairs = st.tuples(units, units)
+    patterns = st.one_of(
+        units, runs, pairs.map(lambda pair: ("choice", pair)), pairs.map(lambda p: ("sequence", p))
+    )
+    leaves: list[st.SearchStrategy[Description]] = [
+        st.tuples(st.just("lexeme"), patterns, st.integers(0, 2)),
+        st.tuples(st.just("token"), st.just((0,)), st.just(False)),
+    ]
+    if count:
+        leaves.append(st.tuples(st.just("rule"), st.integers(0, count - 1)))
+    nodes = st.recursive(
+        st.one_of(leaves), lambda inner: st.one_of(_composites(inner)), max_leaves=6
+    )
+    rules = tuple(("choice", (draw(nodes), draw(leaves[0]))) for _ in range(count))
+    return GrammarDescription(draw(nodes), rules)
+
+
+def wide_vocabulary() -> VocabularyDescription:
+    """Return all bytes and all texts of two or three of the characters, and some that are cut."""
+    single = [bytes([byte]) for byte in range(256)]
+    pairs = [a + b for a in CHARACTERS for b in CHARACTERS]
+    texts = [text.encode() for text in pairs + [pair + c for pair in pairs for c in CHARACTERS]]
+    cut = [text[:-1] for text in texts if len(text) > 3] + [text[1:] for text in texts[:64]]
+    tokens = [None, None, None, None, b"a", b"ab", *single, *texts, *cut]
+    return VocabularyDescription(tuple(tokens), (3,), len(tokens) + 3)
+
+
+def choices(length: int = 6) -> st.SearchStrategy[list[int]]:
+    """Draw numbers that pick one of what is allowed, at each step of a walk."""
+    return st.lists(st.integers(0, 1 << 16), max_size=length)
