@@ -122,9 +122,14 @@ def _regular_composites(inner: st.SearchStrategy[Description]) -> st.SearchStrat
 
 
 LITERAL_NODES = st.tuples(st.just("literal"), st.sampled_from(LITERALS))
+# More options than the core keeps apart.
+MANY = [a + b + c for a in "abcé" for b in "abê€" for c in ["", "a", "b", "c", "€"]]
+WIDE_CHOICE = ("choice", tuple(("literal", text) for text in MANY))
 REGULAR_LEAVES = st.one_of(
     LITERAL_NODES,
     LITERAL_NODES,
+    LITERAL_NODES,
+    st.sampled_from([("literal", "ab"), WIDE_CHOICE]),
     st.tuples(st.just("class"), st.sampled_from(CLASSES)),
     st.just(("any text",)),
 )

@@ -79,26 +79,33 @@ def _explain(source: Source, error: Any) -> GrammarError:
     index = error.pos_in_stream if token is None else token.start_pos
     if kind == "$END" or index is None:
         return _explain_end(source, error)
-    return _explain_place(source, kind, index, 1 if token is None else len(token))
+    length = 1 if token is None else len(token)
+    if kind == "QUANTIFIER" or source.pattern[index] in "*+?{":
+        before = getattr(error, "token_history", None)
+        follows = bool(before) and before[-1].type == "QUANTIFIER"
+        return _explain_quantifier(source, index, length, follows)
+    return _explain_place(source, kind, index)
 
 
-def _explain_place(source: Source, kind: str, index: int, length: int) -> GrammarError:
-    pattern = source.pattern
-    rest = pattern[index:]
-    if kind == "QUANTIFIER" or rest[0] in "*+?{":
-        if index and pattern[index - 1] in "*+?}" and pattern[index - 2 : index - 1] != "\\":
-            return source.error(
-                "multiple repeat: a quantifier follows a quantifier",
-                index,
-                length=length,
-                mend="put what is to be repeated in a group, (?:...)",
-            )
+def _explain_quantifier(source: Source, index: int, length: int, follows: bool) -> GrammarError:
+    if follows:
         return source.error(
-            "nothing to repeat: a quantifier stands where it has nothing before it",
+            "multiple repeat: a quantifier follows a quantifier",
             index,
             length=length,
-            mend=f"write \\{rest[0]} for the character itself",
+            mend="put what is to be repeated in a group, (?:...)",
         )
+    return source.error(
+        "nothing to repeat: a quantifier stands where it has nothing before it",
+        index,
+        length=length,
+        mend=f"write \\{source.pattern[index]} for the character itself",
+    )
+
+
+def _explain_place(source: Source, kind: str, index: int) -> GrammarError:
+    pattern = source.pattern
+    rest = pattern[index:]
     if rest[0] == ")":
         return source.error(
             'unbalanced parenthesis: ")" without "("',

@@ -87,7 +87,7 @@ def spellings(value: Any) -> list[str]:
     ]
 
 
-def key_orders(value: Any, limit: int = 120) -> Iterator[Any]:
+def key_orders(value: Any, limit: int = 2000) -> Iterator[Any]:
     """Give a value with the keys of its objects in all orders, as far as `limit`."""
     return islice(_orders(value), limit)
 
@@ -95,10 +95,10 @@ def key_orders(value: Any, limit: int = 120) -> Iterator[Any]:
 def _orders(value: Any) -> Iterator[Any]:
     if isinstance(value, dict):
         for names in permutations(value):
-            for parts in product(*(list(key_orders(value[name], 24)) for name in names)):
+            for parts in product(*(list(key_orders(value[name], 720)) for name in names)):
                 yield dict(zip(names, parts, strict=True))
     elif isinstance(value, list):
-        for parts in product(*(list(key_orders(item, 24)) for item in value)):
+        for parts in product(*(list(key_orders(item, 720)) for item in value)):
             yield list(parts)
     else:
         yield value

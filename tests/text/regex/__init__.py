@@ -1,0 +1,1 @@
+"""Tests of the regex front end: what a pattern matches, and what is refused."""
