@@ -2,7 +2,8 @@
 #
 #   make demo       a small model writes JSON that fits a schema
 #   make test       the tests              make lint      format, lint rules, types
-#   make bench      masks against peers    make nightly   the long random tests
+#   make bench TOKENIZER=FOLDER            speed, next to peers; docs/benchmarks.md
+#   make nightly    the long random tests
 #   make sanitize   the tests under sanitizers, and a fuzz run of the core
 
 PYTHON ?= $(shell command -v python3.11 || command -v python3)
@@ -16,7 +17,7 @@ INSTALLED := $(VENV)/installed
 BENCH_INSTALLED := $(VENV)/bench-installed
 COMPILED := build/compiled
 
-.PHONY: build demo test lint bench nightly sanitize address thread fuzz clean
+.PHONY: build demo test lint bench tokenizer-named nightly sanitize address thread fuzz clean
 build: $(COMPILED)
 
 $(BIN)/python:
@@ -53,8 +54,13 @@ $(BENCH_INSTALLED): $(INSTALLED)
 	$(PIP) install -q -c constraints.txt --no-build-isolation -e ".[bench]"
 	touch $@
 
-bench: build $(BENCH_INSTALLED)
-	$(BIN)/python tests/bench/bench_masks.py
+bench: tokenizer-named build $(BENCH_INSTALLED)
+	$(BIN)/python tests/bench/bench_calls.py --tokenizer "$(TOKENIZER)"
+	$(BIN)/python tests/bench/bench_masks.py --tokenizer "$(TOKENIZER)" $(BENCH_OPTIONS)
+
+tokenizer-named:
+	@test -f "$(TOKENIZER)/tokenizer.json" || { echo >&2 "make bench needs a tokenizer:" \
+	    "TOKENIZER=FOLDER, a folder with the tokenizer.json of a model (docs/benchmarks.md)"; exit 2; }
 
 # A sanitized build has a tree of its own with a copy of the package and the tests. It runs under the
 # interpreter below the environment, as the environment itself would lead `import guided` back here.

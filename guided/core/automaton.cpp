@@ -97,6 +97,10 @@ uint32_t Machine::intern(std::vector<Head>& heads, bool complete) {
 }
 
 void Machine::add_first(const Head& h, ByteSet& bytes) {
+    if (h.node == kDeferred) {
+        bytes |= states_[h.state].first;
+        return;
+    }
     const LeafInfo& info = leaf(h.node);
     if (info.kind == Leaf::kLiteral)
         bytes.add(static_cast<uint8_t>(arena_.bytes(arena_[h.node])[h.state]));
@@ -114,20 +118,33 @@ uint32_t Machine::closure(uint32_t cont) {
     return closures_[cont] = state;
 }
 
-void Machine::append(uint32_t cont, uint32_t guard, int next, std::vector<Head>& out, bool& complete) {
+void Machine::append(uint32_t cont, uint32_t guard, std::vector<Head>& out, bool& complete) {
     uint32_t state = closure(cont);
-    const State& s = states_[state];
-    complete |= s.complete;
-    if (next >= 0 && !s.first.has(static_cast<uint8_t>(next))) return;
-    auto more = heads(state);
-    out.insert(out.end(), more.begin(), more.end());
-    appended_ += more.size();
-    if (guard)
-        for (size_t i = out.size() - more.size(); i < out.size(); ++i) out[i].guard = guard;
+    complete |= states_[state].complete;
+    if (heads(state).empty()) return;
+    out.push_back({.node = kDeferred, .state = state, .guard = guard});
+    appended_ = true;
 }
 
-void Machine::step(const Head& head, uint8_t byte, int next, std::vector<Head>& out, bool& complete) {
-    const LeafInfo info = leaf(head.node);
+void Machine::expand(const Head& deferred, std::vector<Head>& out) const {
+    auto more = heads(deferred.state);
+    out.insert(out.end(), more.begin(), more.end());
+    if (deferred.guard)
+        for (size_t i = out.size() - more.size(); i < out.size(); ++i) out[i].guard = deferred.guard;
+}
+
+void Machine::step(const Head& head, uint8_t byte, std::vector<Head>& out, bool& complete) {
+    if (head.node == kDeferred) {
+        if (!states_[head.state].first.has(byte)) return;
+        auto [state, guard] = std::pair{head.state, head.guard};  // `head` may move with `out`
+        for (size_t i = 0, n = heads(state).size(); i < n; ++i) {
+            Head h = heads(state)[i];
+            h.guard = guard;
+            step(h, byte, out, complete);
+        }
+        return;
+    }
+    const LeafInfo& info = leaf(head.node);
     Head h = head;
     switch (info.kind) {
         case Leaf::kLiteral: {
@@ -136,13 +153,13 @@ void Machine::step(const Head& head, uint8_t byte, int next, std::vector<Head>& 
             if (++h.state < text.size())
                 out.push_back(h);
             else
-                append(h.cont, h.guard, next, out, complete);
+                append(h.cont, h.guard, out, complete);
             return;
         }
         case Leaf::kTerminal:
             h.state = info.terminal->next(h.state, byte);
             if (h.state == Terminal::kDead) return;
-            if (info.terminal->accepting(h.state)) append(h.cont, h.guard, next, out, complete);
+            if (info.terminal->accepting(h.state)) append(h.cont, h.guard, out, complete);
             if (info.terminal->goes_on(h.state)) out.push_back(h);
             return;
         case Leaf::kRun:
@@ -163,7 +180,7 @@ void Machine::step(const Head& head, uint8_t byte, int next, std::vector<Head>& 
                 h.minimum -= 1;
                 if (h.maximum != kNone) h.maximum -= 1;
                 if (h.minimum == 0) {
-                    if (!removed) append(h.cont, h.guard, next, out, complete);
+                    if (!removed) append(h.cont, h.guard, out, complete);
                     h.minimum = 1;
                 }
                 if (h.maximum == 0) return;
@@ -177,27 +194,32 @@ void Machine::step(const Head& head, uint8_t byte, int next, std::vector<Head>& 
 }
 
 // Advance heads[begin, end) by `byte`; the result is appended to `heads`.
-void Machine::step_all(size_t begin, size_t end, uint8_t byte, int next, std::vector<Head>& heads, bool& complete) {
+void Machine::step_all(size_t begin, size_t end, uint8_t byte, std::vector<Head>& heads, bool& complete) {
     size_t top = heads.size();
-    appended_ = 0;
+    appended_ = false;
     if (!lexemes_) {
-        for (size_t i = begin; i < end; ++i) step(Head(heads[i]), byte, next, heads, complete);
+        for (size_t i = begin; i < end; ++i) step(Head(heads[i]), byte, heads, complete);
     } else {
         // Heads of one guard are one reading of the text by the lexer.
-        std::vector<Head> sorted(heads.begin() + static_cast<std::ptrdiff_t>(begin),
-                                 heads.begin() + static_cast<std::ptrdiff_t>(end));
+        std::vector<Head> sorted;
+        for (size_t i = begin; i < end; ++i) {
+            if (heads[i].node == kDeferred)
+                expand(heads[i], sorted);
+            else
+                sorted.push_back(heads[i]);
+        }
         std::stable_sort(sorted.begin(), sorted.end(), [](const Head& a, const Head& b) { return a.guard < b.guard; });
         for (size_t i = 0; i < sorted.size();) {
             size_t last = i;
             while (last < sorted.size() && sorted[last].guard == sorted[i].guard) ++last;
-            step_lexemes(std::span(sorted).subspan(i, last - i), byte, next, heads, complete);
+            step_lexemes(std::span(sorted).subspan(i, last - i), byte, heads, complete);
             i = last;
         }
     }
     size_t made = heads.size() - top;
     if (made > limits_.max_heads)
         throw LimitExceeded("the grammar is too ambiguous here", "heads in one state", limits_.max_heads, "max_heads");
-    if (made < 2 || appended_ == 0) return;
+    if (made < 2 || !appended_) return;
     merged_.assign(heads.begin() + static_cast<std::ptrdiff_t>(top), heads.end());
     normalize(merged_, conts());
     heads.resize(top);
@@ -218,7 +240,7 @@ uint32_t Machine::advance_guard(uint32_t guard, uint8_t byte) {
     return guards_.intern(pairs.data(), pairs.size());
 }
 
-void Machine::step_lexemes(std::span<const Head> group, uint8_t byte, int next, std::vector<Head>& out,
+void Machine::step_lexemes(std::span<const Head> group, uint8_t byte, std::vector<Head>& out,
                            bool& complete) {
     uint32_t guard = group[0].guard ? advance_guard(group[0].guard, byte) : 0;
     if (guard == kNone) return;
@@ -228,9 +250,9 @@ void Machine::step_lexemes(std::span<const Head> group, uint8_t byte, int next, 
     for (const Head& head : group) {
         Head h = head;
         h.guard = guard;
-        const LeafInfo info = leaf(h.node);
+        const LeafInfo& info = leaf(h.node);
         if (info.kind != Leaf::kLexeme) {
-            step(h, byte, next, out, complete);
+            step(h, byte, out, complete);
             continue;
         }
         h.state = info.terminal->next(h.state, byte);
@@ -253,7 +275,7 @@ void Machine::step_lexemes(std::span<const Head> group, uint8_t byte, int next, 
     std::vector<uint32_t> pairs;
     for (auto [node, state] : longer) pairs.insert(pairs.end(), {node, state});
     uint32_t behind = guards_.intern(pairs.data(), pairs.size());
-    for (const Head& h : ended) append(h.cont, behind, next, out, complete);
+    for (const Head& h : ended) append(h.cont, behind, out, complete);
 }
 
 // Advance `heads` by all bytes. False if nothing is left.
@@ -262,17 +284,22 @@ bool Machine::run_through(std::vector<Head>& heads, std::string_view bytes, bool
     work.swap(heads);
     size_t begin = 0, end = work.size();
     for (size_t i = 0; i < bytes.size(); ++i) {
-        int next = i + 1 < bytes.size() ? static_cast<uint8_t>(bytes[i + 1]) : -1;
         complete = false;
-        step_all(begin, end, static_cast<uint8_t>(bytes[i]), next, work, complete);
+        step_all(begin, end, static_cast<uint8_t>(bytes[i]), work, complete);
         begin = end;
         end = work.size();
-        if (begin == end && !(complete && next < 0)) {
+        if (begin == end && !(complete && i + 1 == bytes.size())) {
             work.clear();
             return false;
         }
     }
-    heads.assign(work.begin() + static_cast<std::ptrdiff_t>(begin), work.end());
+    heads.clear();
+    for (size_t i = begin; i < end; ++i) {
+        if (work[i].node == kDeferred)
+            expand(work[i], heads);
+        else
+            heads.push_back(work[i]);
+    }
     work.clear();
     normalize(heads, conts());
     return true;
@@ -299,7 +326,7 @@ uint32_t Machine::find_next(uint32_t state, uint32_t token) {
         if (!ordinary || leaf(h.node).kind != Leaf::kToken) continue;
         const Arena::Node& n = arena_[h.node];
         auto ids = arena_.ids(n);
-        if (std::binary_search(ids.begin(), ids.end(), token) == !n.c) append(h.cont, h.guard, -1, by_id, complete);
+        if (std::binary_search(ids.begin(), ids.end(), token) == !n.c) append(h.cont, h.guard, by_id, complete);
     }
     bool by_bytes = false;
     if (vocabulary_->spells(token)) {
@@ -314,7 +341,7 @@ uint32_t Machine::find_next(uint32_t state, uint32_t token) {
     }
     uint32_t to = kNone;
     if (by_bytes || complete || !by_id.empty()) {
-        work.insert(work.end(), by_id.begin(), by_id.end());
+        for (const Head& h : by_id) expand(h, work);
         normalize(work, conts());
         to = intern(work, complete);
     } else if (vocabulary_->is_eos(token) && states_[state].complete) {

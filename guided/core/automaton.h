@@ -7,7 +7,8 @@
 // What that leaves out:
 // - Leaves are not bytes but whole terminals (`Leaf`): a literal with an offset; a run, the repeat of a prefix-free unit, with its
 //   remaining counts; a run without some finite set of texts; any other regular node; tokens by id; lexemes. `classify` decides.
-// - Exits of a run at which the next byte of the token cannot go on are not taken (`append`).
+// - While a token is read, the closure of a completed head is one deferred head, which is opened only if the next byte is among its first
+//   bytes: most exits of a run lead nowhere (`append`).
 // - Masks come from the residual tables of terminals (masks.cpp), not from a walk over all tokens.
 // - Lexemes carry a guard: the lexemes that started where this one did and may yet match longer. If one of them does, the branch that
 //   ended early was not the lexer's reading, and dies (`step_lexemes`).
@@ -140,12 +141,14 @@ private:
     uint32_t closure(uint32_t cont);
     void add_first(const Head& head, ByteSet& bytes);
 
-    // `next`: the byte after this one if it is known, else -1.
-    void step(const Head& head, uint8_t byte, int next, std::vector<Head>& out, bool& complete);
-    void step_all(size_t begin, size_t end, uint8_t byte, int next, std::vector<Head>& heads, bool& complete);
-    void step_lexemes(std::span<const Head> group, uint8_t byte, int next, std::vector<Head>& out, bool& complete);
+    static constexpr uint32_t kDeferred = kNone - 1;  // as a head's node: all heads of the state in `state`
+    void expand(const Head& deferred, std::vector<Head>& out) const;
+
+    void step(const Head& head, uint8_t byte, std::vector<Head>& out, bool& complete);
+    void step_all(size_t begin, size_t end, uint8_t byte, std::vector<Head>& heads, bool& complete);
+    void step_lexemes(std::span<const Head> group, uint8_t byte, std::vector<Head>& out, bool& complete);
     uint32_t advance_guard(uint32_t guard, uint8_t byte);
-    void append(uint32_t cont, uint32_t guard, int next, std::vector<Head>& out, bool& complete);
+    void append(uint32_t cont, uint32_t guard, std::vector<Head>& out, bool& complete);
     bool run_through(std::vector<Head>& heads, std::string_view bytes, bool& complete);
 
     uint32_t find_next(uint32_t state, uint32_t token);
@@ -184,7 +187,7 @@ private:
     std::vector<RowPtr> rows_;
     size_t heads_max_ = 0;
     std::vector<Head> stack_, buffer_, merged_;  // work of one walk
-    size_t appended_ = 0;                        // heads that closures added since this was last cleared
+    bool appended_ = false;                      // a closure was added since this was last cleared
 };
 
 class Automaton {

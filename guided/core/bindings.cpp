@@ -220,7 +220,7 @@ private:
 // ---- matcher calls ----
 
 [[noreturn]] void reject(Matcher& m, int64_t token, const std::string* bytes = nullptr) {
-    std::vector<uint32_t> allowed = m.is_terminated() ? std::vector<uint32_t>{} : m.row().list();
+    std::vector<uint32_t> allowed = m.is_terminated() ? std::vector<uint32_t>{} : m.row().list(kAllowedShown + 1);
     nb::list shown;
     for (size_t i = 0; i < std::min<size_t>(allowed.size(), kAllowedShown); ++i) shown.append(allowed[i]);
     Vocabulary& v = m.machine().vocabulary();

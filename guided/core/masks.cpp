@@ -25,7 +25,7 @@ void Machine::walk(const Trie& trie, uint32_t node, size_t depth, size_t begin, 
     auto visit = [&](uint32_t child, uint8_t byte) {
         size_t top = stack_.size();
         bool complete = false;
-        step_all(begin, end, byte, -1, stack_, complete);
+        step_all(begin, end, byte, stack_, complete);
         size_t made = stack_.size() - top;
         if (made || complete) {
             emit(child);
@@ -46,9 +46,17 @@ void Machine::walk(const Trie& trie, uint32_t node, size_t depth, size_t begin, 
 
 // All tokens below `trie_node` that the heads stack_[begin, end) allow. `depth`: bytes from the root of the trie.
 void Machine::collect(uint32_t trie_node, size_t depth, size_t begin, size_t end, Mask& mask) {
+    size_t open = stack_.size();
+    for (size_t i = begin; i < end; ++i) {
+        Head h = stack_[i];
+        if (h.node == kDeferred)
+            expand(h, stack_);
+        else
+            stack_.push_back(h);
+    }
     size_t top = stack_.size();
     bool tables = !lexemes_;
-    for (size_t i = begin; i < end; ++i) {
+    for (size_t i = open; i < top; ++i) {
         Head h = stack_[i];
         if (collect_by_table(trie_node, depth, h, mask)) continue;
         stack_.push_back(h);
@@ -62,13 +70,14 @@ void Machine::collect(uint32_t trie_node, size_t depth, size_t begin, size_t end
         auto descend = [&](uint32_t node, size_t below, size_t from, size_t to) {
             if (!tables || trie[node].subtree < kLargeSubtree) return false;
             bool any = false;
-            for (size_t i = from; i < to && !any; ++i) any = leaf(stack_[i].node).terminal;
+            for (size_t i = from; i < to && !any; ++i)
+                any = stack_[i].node == kDeferred || leaf(stack_[i].node).terminal;
             if (any) collect(node, below, from, to, mask);
             return any;
         };
         walk(trie, trie_node, depth, top, stack_.size(), emit, descend);
     }
-    stack_.resize(top);
+    stack_.resize(open);
 }
 
 bool Machine::collect_by_table(uint32_t trie_node, size_t depth, const Head& h, Mask& mask) {

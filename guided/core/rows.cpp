@@ -30,12 +30,19 @@ uint32_t Row::count() const {
     return n;
 }
 
-std::vector<uint32_t> Row::list() const {
-    std::vector<uint32_t> all = tokens;
-    if (base)
-        for (uint32_t w = 0; w < base->words.size(); ++w)
-            for (uint32_t bits = base->words[w]; bits; bits &= bits - 1) all.push_back(w * 32 + std::countr_zero(bits));
-    std::sort(all.begin(), all.end());
+std::vector<uint32_t> Row::list(size_t most) const {
+    std::vector<uint32_t> all;
+    size_t at = 0;
+    auto listed_below = [&](uint32_t token) {
+        while (at < tokens.size() && tokens[at] < token && all.size() < most) all.push_back(tokens[at++]);
+    };
+    for (uint32_t w = 0; base && w < base->words.size() && all.size() < most; ++w)
+        for (uint32_t bits = base->words[w]; bits && all.size() < most; bits &= bits - 1) {
+            uint32_t token = w * 32 + static_cast<uint32_t>(std::countr_zero(bits));
+            listed_below(token);
+            if (all.size() < most) all.push_back(token);
+        }
+    listed_below(kNone);
     return all;
 }
 

@@ -29,7 +29,7 @@ struct Row {
     bool has(uint32_t token) const;
     void fill(uint32_t* words, uint32_t count) const;
     uint32_t count() const;  // allowed tokens
-    std::vector<uint32_t> list() const;
+    std::vector<uint32_t> list(size_t most = SIZE_MAX) const;  // the smallest ones, sorted
 };
 using RowPtr = std::shared_ptr<const Row>;
 

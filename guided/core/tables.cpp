@@ -6,7 +6,7 @@ namespace guided {
 
 namespace {
 
-constexpr size_t kShortList = 128;  // inside tokens that are listed rather than kept as a row
+constexpr size_t kShortList = 24;  // inside tokens that are listed rather than kept as a row
 constexpr size_t kPureExits = 8192;
 constexpr size_t kFewLong = 2048;  // tokens that are counted one by one rather than by a walk
 // Trie nodes below all exits with one first byte. Above, the plain trie is walked: such a byte both continues the terminal and follows

@@ -40,7 +40,9 @@ public:
     // The remainders that begin with `byte` (items: token, repetitions completed before it); null if none.
     const Trie* exits(uint8_t byte) const { return exits_[byte].get(); }
 
-    size_t bytes() const { return sizeof(Table) + tokens_.capacity() * 4 + pure_exits_.capacity() * 8; }
+    size_t bytes() const {
+        return sizeof(Table) + tokens_.capacity() * 4 + pure_exits_.capacity() * 8 + (full_ ? full_->words.size() * 4 : 0);
+    }
 
 private:
     struct Exit {

@@ -55,7 +55,9 @@ def parse(arguments: Sequence[str] | None) -> argparse.Namespace:
     options = parser.parse_args(arguments)
     options.engines = options.engines.split(",")
     if unknown := set(options.engines) - set(ENGINES):
-        parser.error(f"no such engine: {', '.join(sorted(unknown))}; there are {', '.join(ENGINES)}")
+        parser.error(
+            f"no such engine: {', '.join(sorted(unknown))}; there are {', '.join(ENGINES)}"
+        )
     for path in (options.tokenizer, options.corpus):
         if not Path(path).exists():
             parser.error(f"there is nothing at {path}")
@@ -140,7 +142,9 @@ def measure(options: argparse.Namespace) -> dict[str, Any]:
     cpu = None if options.cpu < 0 else options.cpu
     everywhere = os.sched_getaffinity(0)
     if cpu is not None and len(everywhere) > 1:
-        os.sched_setaffinity(0, everywhere - {cpu})  # what measures stays away from what is measured
+        os.sched_setaffinity(
+            0, everywhere - {cpu}
+        )  # what measures stays away from what is measured
     workers = start(options, cpu)
     about = {name: worker.about for name, worker in workers.items()}
     jobs = [Schema(case.schema, case.instances) for case in cases]
@@ -148,7 +152,7 @@ def measure(options: argparse.Namespace) -> dict[str, Any]:
 
     engines = {name: summarise(cases, outcomes[name]) for name in outcomes}
     for name, summary in engines.items():
-        summary |= {"settings": about[name]["settings"], "loaded_mb": about[name]["mb"]}
+        summary |= about[name]
         if BASE in outcomes and name != BASE:
             summary["to_llguidance"] = compare(outcomes[name], outcomes[BASE])
 
@@ -163,7 +167,7 @@ def measure(options: argparse.Namespace) -> dict[str, Any]:
         "benchmark": "masks",
         "commit": record.commit(),
         "hardware": record.hardware(),
-        "versions": record.versions(["guided-decoding", "llguidance", "xgrammar", "torch"]),
+        "versions": record.versions(["llguidance", "xgrammar", "torch", "transformers"]),
         "sizes": {
             "vocabulary": width(tokenizer),
             "schemas": len(cases),
@@ -173,7 +177,10 @@ def measure(options: argparse.Namespace) -> dict[str, Any]:
             "batches": len(batches),
             "steps": options.steps,
         },
-        "options": {**vars(options), "tokenizer": Path(options.tokenizer).name},
+        "options": {
+            name: Path(value).name if name in ("tokenizer", "corpus", "table") and value else value
+            for name, value in vars(options).items()
+        },
         "engines": engines,
     }
 

@@ -1,17 +1,18 @@
 """The engines that are compared, each behind the same few calls.
 
-What is timed is one call of an adapter, which is one call into the engine: `fill_mask`, `accept`,
-or the function that `batch` returns. Settings are those under which the engines mean the same:
-objects are open, white space is free, and a keyword that an engine does not know is an error where
-it can be made one.
+What is timed is `fill_mask`, `accept` and the function that `batch` returns, each of them one call
+into the engine. Settings are those under which the engines mean the same: objects are open, white
+space is free, and a keyword that an engine does not know is an error where it can be made one.
 """
 
 from __future__ import annotations
 
 import os
 from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from functools import partial
 from importlib import import_module
-from typing import Any, Protocol
+from typing import Any, ClassVar
 
 import numpy as np
 from numpy.typing import NDArray
@@ -19,55 +20,44 @@ from numpy.typing import NDArray
 Mask = NDArray[np.int32]
 
 
-class Matcher(Protocol):
+@dataclass(frozen=True, slots=True)
+class Matcher:
+    """One sequence; `fill_mask` writes into the row that its engine was given."""
+
     inner: Any
+    fill_mask: Callable[[], object]
+    accept: Callable[[int], object]  # false where the token is rejected
+    is_complete: Callable[[], object]
 
-    def fill_mask(self) -> None: ...
-    def accept(self, token: int) -> bool: ...
-    def is_complete(self) -> bool: ...
 
+class Engine:
+    """Made of a tokenizer and a mask row, (W,). ImportError: it is not installed."""
 
-class Engine(Protocol):
-    package: str
-    settings: str
+    settings: ClassVar[str]
 
-    def __init__(self, tokenizer: Any, row: Mask) -> None: ...
+    def __init__(self, tokenizer: Any, row: Mask) -> None:
+        raise NotImplementedError
+
     def compile(self, schema: str) -> Callable[[], Matcher]:
-        """Return what makes matchers at the start; they fill `row`. Any exception is a refusal."""
+        """Return what makes matchers at the start. Any exception is a refusal."""
+        raise NotImplementedError
 
-    def batch(self, matchers: Sequence[Matcher], mask: Mask) -> Callable[[], object]:
-        """Return what fills row b of `mask`, (B, W), from matchers[b]."""
+    def batch(self, matchers: Sequence[Any], mask: Mask) -> Callable[[], object]:
+        """Return what fills row b of `mask`, (B, W), from the inner matcher b."""
+        raise NotImplementedError
 
 
 def load_tokenizer(folder: str) -> Any:
-    return import_module("transformers").AutoTokenizer.from_pretrained(folder)
+    # Not by AutoTokenizer: that imports torch, which some engines do without.
+    return import_module("transformers").PreTrainedTokenizerFast.from_pretrained(folder)
 
 
 def width(tokenizer: Any) -> int:
     """V: some tokenizers have gaps, so their length is not enough."""
-    return max(tokenizer.get_vocab().values()) + 1
+    return int(max(tokenizer.get_vocab().values())) + 1
 
 
-class GuidedMatcher:
-    def __init__(self, inner: Any, row: Mask, rejected: type[Exception]) -> None:
-        self.inner, self.row, self.rejected = inner, row, rejected
-
-    def fill_mask(self) -> None:
-        self.inner.fill_mask(self.row)
-
-    def accept(self, token: int) -> bool:
-        try:
-            self.inner.accept(token)
-        except self.rejected:
-            return False
-        return True
-
-    def is_complete(self) -> bool:
-        return bool(self.inner.is_complete)
-
-
-class Guided:
-    package = "guided"
+class Guided(Engine):
     settings = "defaults"
 
     def __init__(self, tokenizer: Any, row: Mask) -> None:
@@ -77,29 +67,26 @@ class Guided:
 
     def compile(self, schema: str) -> Callable[[], Matcher]:
         automaton = self.guided.Grammar.from_json_schema(schema).compile(self.vocabulary)
-        return lambda: GuidedMatcher(automaton.matcher(), self.row, self.guided.TokenRejected)
 
-    def batch(self, matchers: Sequence[Matcher], mask: Mask) -> Callable[[], object]:
-        inner = [matcher.inner for matcher in matchers]
-        return lambda: self.guided.fill_masks(inner, mask)
+        def start() -> Matcher:
+            inner = automaton.matcher()
+            fill_mask = partial(inner.fill_mask, self.row)
+            return Matcher(inner, fill_mask, partial(self.accept, inner), lambda: inner.is_complete)
 
+        return start
 
-class LlguidanceMatcher:
-    def __init__(self, inner: Any, row: Mask) -> None:
-        self.inner, self.address, self.size = inner, row.ctypes.data, row.nbytes
+    def accept(self, inner: Any, token: int) -> bool:
+        try:
+            inner.accept(token)
+        except self.guided.TokenRejected:
+            return False
+        return True
 
-    def fill_mask(self) -> None:
-        self.inner.unsafe_compute_mask_ptr(self.address, self.size)
-
-    def accept(self, token: int) -> bool:
-        return bool(self.inner.consume_token(token))
-
-    def is_complete(self) -> bool:
-        return bool(self.inner.is_accepting())
+    def batch(self, matchers: Sequence[Any], mask: Mask) -> Callable[[], object]:
+        return partial(self.guided.fill_masks, matchers, mask)
 
 
-class Llguidance:
-    package = "llguidance"
+class Llguidance(Engine):
     settings = "defaults; a batch is a loop over its rows"
 
     def __init__(self, tokenizer: Any, row: Mask) -> None:
@@ -112,16 +99,21 @@ class Llguidance:
         first = self.llguidance.LLMatcher(self.tokenizer, grammar)
         if first.is_error():
             raise ValueError(first.get_error())
-        return lambda: LlguidanceMatcher(first.deep_copy(), self.row)
 
-    def batch(self, matchers: Sequence[Matcher], mask: Mask) -> Callable[[], object]:
+        def start() -> Matcher:
+            inner = first.deep_copy()
+            fill = partial(inner.unsafe_compute_mask_ptr, self.row.ctypes.data, self.row.nbytes)
+            return Matcher(inner, fill, inner.consume_token, inner.is_accepting)
+
+        return start
+
+    def batch(self, matchers: Sequence[Any], mask: Mask) -> Callable[[], object]:
+        pairs = [(matcher, row.ctypes.data) for matcher, row in zip(matchers, mask, strict=True)]
         size = mask[0].nbytes
-        fills = [matcher.inner.unsafe_compute_mask_ptr for matcher in matchers]
-        addresses = [row.ctypes.data for row in mask]
 
         def fill() -> None:
-            for call, address in zip(fills, addresses, strict=True):
-                call(address, size)
+            for matcher, address in pairs:
+                matcher.unsafe_compute_mask_ptr(address, size)
 
         return fill
 
@@ -129,36 +121,20 @@ class Llguidance:
 class LlguidanceExecutor(Llguidance):
     settings = "defaults; a batch goes to LLExecutor, one thread a processor"
 
-    def batch(self, matchers: Sequence[Matcher], mask: Mask) -> Callable[[], object]:
-        executor = self.llguidance.LLExecutor(os.cpu_count())
-        pairs = [(matcher.inner, b) for b, matcher in enumerate(matchers)]
-        at, size = mask.ctypes.data, mask[0].nbytes
-        return lambda: executor.unsafe_compute_mask_ptr(pairs, at, size, len(pairs))
+    def batch(self, matchers: Sequence[Any], mask: Mask) -> Callable[[], object]:
+        fill = self.llguidance.LLExecutor(os.cpu_count()).unsafe_compute_mask_ptr
+        pairs = [(matcher, b) for b, matcher in enumerate(matchers)]
+        return partial(fill, pairs, mask.ctypes.data, mask[0].nbytes, len(pairs))
 
 
-class XgrammarMatcher:
-    def __init__(self, inner: Any, row: Any) -> None:
-        self.inner, self.row = inner, row
-
-    def fill_mask(self) -> None:
-        self.inner.fill_next_token_bitmask(self.row)
-
-    def accept(self, token: int) -> bool:
-        return bool(self.inner.accept_token(token))
-
-    def is_complete(self) -> bool:
-        return bool(self.inner.is_completed())
-
-
-class Xgrammar:
-    package = "xgrammar"
+class Xgrammar(Engine):
     settings = "strict_mode=False, any_whitespace=True, max_threads=1"
     dynamic = False
 
     def __init__(self, tokenizer: Any, row: Mask) -> None:
         self.xgrammar = import_module("xgrammar")
-        self.from_numpy = import_module("torch").from_numpy
-        self.row = self.from_numpy(row[None, :])
+        self.as_tensor = import_module("torch").from_numpy
+        self.row = self.as_tensor(row[None, :])
         info = self.xgrammar.TokenizerInfo.from_huggingface(
             tokenizer, vocab_size=width(tokenizer), stop_token_ids=[tokenizer.eos_token_id]
         )
@@ -168,12 +144,17 @@ class Xgrammar:
 
     def compile(self, schema: str) -> Callable[[], Matcher]:
         compiled = self.compiler.compile_json_schema(schema, strict_mode=False, any_whitespace=True)
-        return lambda: XgrammarMatcher(self.xgrammar.GrammarMatcher(compiled), self.row)
 
-    def batch(self, matchers: Sequence[Matcher], mask: Mask) -> Callable[[], object]:
+        def start() -> Matcher:
+            inner = self.xgrammar.GrammarMatcher(compiled)
+            fill = partial(inner.fill_next_token_bitmask, self.row)
+            return Matcher(inner, fill, inner.accept_token, inner.is_completed)
+
+        return start
+
+    def batch(self, matchers: Sequence[Any], mask: Mask) -> Callable[[], object]:
         fill = self.xgrammar.BatchGrammarMatcher(os.cpu_count()).batch_fill_next_token_bitmask
-        inner, tensor = [matcher.inner for matcher in matchers], self.from_numpy(mask)
-        return lambda: fill(inner, tensor)
+        return partial(fill, matchers, self.as_tensor(mask))
 
 
 class XgrammarDynamic(Xgrammar):

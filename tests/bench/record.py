@@ -9,6 +9,8 @@ from collections.abc import Iterable
 from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
 
+import guided
+
 ROOT = Path(__file__).parents[2]
 
 
@@ -34,8 +36,8 @@ def hardware() -> dict[str, object]:
 
 
 def versions(packages: Iterable[str]) -> dict[str, str]:
-    """Return the versions of Python and of those packages that are installed."""
-    found = {"python": platform.python_version()}
+    """Return the versions of Python, of guided, and of those packages that are installed."""
+    found = {"python": platform.python_version(), "guided": guided.__version__}
     for package in packages:
         try:
             found[package] = version(package)

@@ -14,8 +14,8 @@ import resource
 import signal
 import time
 from dataclasses import dataclass, field
-from importlib.metadata import version
 from multiprocessing.connection import Connection
+from pathlib import Path
 from typing import Literal
 
 import numpy as np
@@ -23,6 +23,7 @@ import numpy as np
 from tests.bench.engines import ENGINES, Engine, Mask, Matcher, load_tokenizer, width
 
 WARM_UP = ('{"type": "object", "properties": {"zz": {"type": "string"}}}', '{"zz": "a b", "y": 1}')
+MEMORY_LIMIT = 8 << 30  # bytes of address space that an engine may add; more is a crash
 Tokens = list[int]
 
 
@@ -36,7 +37,10 @@ class Schema:
 
 @dataclass(frozen=True, slots=True)
 class Batch:
-    """One matcher a schema; step by step, fill all rows (cold), fill them again (warm), accept."""
+    """One matcher a schema: fill all rows and accept, step by step (cold).
+
+    Then the same with new matchers of the same grammars, as a second request would (warm).
+    """
 
     texts: list[str]
     instances: list[Tokens]
@@ -85,15 +89,15 @@ def walk(matcher: Matcher, tokens: Tokens, row: Mask) -> Walk:
         fill_mask()
         wall = clock() - began
         if token is None:
-            result.accepted = matcher.is_complete()
+            result.accepted = bool(matcher.is_complete())
         elif allowed := (int(row[token >> 5]) >> (token & 31)) & 1:
             began = clock()
             accepted = accept(token)
             wall += clock() - began
-            result.contradicts_mask = not accepted
         cpu = cpu_clock() - cpu
         result.token_ns.append(fair(wall, cpu, switches() != switched))
         if token is not None and not (allowed and accepted):
+            result.contradicts_mask = bool(allowed)
             break
     return result
 
@@ -118,23 +122,24 @@ def walk_schema(engine: Engine, job: Schema, row: Mask) -> Outcome:
 
 def fill_batch(engine: Engine, job: Batch, row: Mask) -> Outcome:
     outcome = Outcome()
-    matchers = [engine.compile(text)() for text in job.texts]
-    mask = np.zeros((len(matchers), row.size), np.int32)  # (B, W)
-    fill = engine.batch(matchers, mask)
-    for step in range(job.steps):
-        for times in (outcome.cold_ns, outcome.warm_ns):
+    starts = [engine.compile(text) for text in job.texts]
+    for times in (outcome.cold_ns, outcome.warm_ns):
+        matchers = [start() for start in starts]
+        mask = np.zeros((len(matchers), row.size), np.int32)  # (B, W)
+        fill = engine.batch([matcher.inner for matcher in matchers], mask)
+        for step in range(job.steps):
             began = time.perf_counter_ns()
             fill()
             times.append(time.perf_counter_ns() - began)
-        for matcher, tokens in zip(matchers, job.instances, strict=True):
-            matcher.accept(tokens[step])
+            for matcher, tokens in zip(matchers, job.instances, strict=True):
+                matcher.accept(tokens[step])
     return outcome
 
 
 def peak_mb() -> int:
-    """Peak resident memory of this process; the kernel's `ru_maxrss` would hold the parent's too."""
-    with open("/proc/self/status", encoding="ascii") as status:
-        return next(int(line.split()[1]) // 1024 for line in status if line.startswith("VmHWM"))
+    """Peak resident memory of this process; `ru_maxrss` would count the parent's as well."""
+    lines = Path("/proc/self/status").read_text().splitlines()
+    return next(int(line.split()[1]) // 1024 for line in lines if line.startswith("VmHWM"))
 
 
 def serve(pipe: Connection, name: str, folder: str, cpu: int | None, nice: int) -> None:
@@ -153,8 +158,9 @@ def serve(pipe: Connection, name: str, folder: str, cpu: int | None, nice: int) 
         return
     schema, text = WARM_UP
     walk_schema(engine, Schema(schema, [tokenizer.encode(text, add_special_tokens=False)]), row)
-    distribution = "guided-decoding" if engine.package == "guided" else engine.package
-    pipe.send({"version": version(distribution), "settings": engine.settings, "mb": peak_mb()})
+    pipe.send({"settings": engine.settings, "loaded_mb": peak_mb()})
+    used = int(Path("/proc/self/statm").read_text().split()[0]) * resource.getpagesize()
+    resource.setrlimit(resource.RLIMIT_AS, (used + MEMORY_LIMIT, used + MEMORY_LIMIT))
     gc.disable()
     while (job := pipe.recv()) is not None:
         gc.collect()
@@ -183,13 +189,13 @@ class Worker:
             raise self.about
 
     def run(self, job: Schema | Batch, limit: float) -> Outcome:
-        self.pipe.send(job)
         try:
+            self.pipe.send(job)
             if self.pipe.poll(limit):
                 outcome: Outcome = self.pipe.recv()
                 return outcome
             lost = Outcome("timeout", f"over {limit:g} s")
-        except (EOFError, ConnectionResetError):
+        except (EOFError, OSError):
             self.process.join()
             lost = Outcome("crashed", f"exit status {self.process.exitcode}")
         self.process.kill()

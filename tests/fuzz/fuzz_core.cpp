@@ -1,10 +1,11 @@
-// Random grammars over random vocabularies, walked at random: what the core says must agree with itself.
+// Random grammars over random vocabularies, walked at random: what the core says must agree with
+// itself.
 //
 //     fuzz_core [SECONDS [SEED]]
 //
-// Runs seeds from SEED upwards for so many seconds (default: 60, from the clock); with 0 seconds that one seed. Built with the
-// sources of the core, all but bindings.cpp, under the address and undefined-behaviour sanitizers (`make fuzz`). On a
-// failure the seed is printed.
+// Runs seeds from SEED upwards for so many seconds (default: 60, from the clock); with 0 seconds
+// that one seed. Built with the sources of the core, all but bindings.cpp, under the address and
+// undefined-behaviour sanitizers (`make fuzz`). On a failure the seed is printed.
 #include <chrono>
 #include <csignal>
 #include <cstdio>
@@ -15,9 +16,14 @@
 #include "matcher.h"
 #include "random_grammar.h"
 
-// What a sanitizer finds is to end like what `require` finds: by a signal, in whose handler the seed is told.
-extern "C" const char* __asan_default_options() { return "abort_on_error=1"; }
-extern "C" const char* __ubsan_default_options() { return "abort_on_error=1:print_stacktrace=1"; }
+// What a sanitizer finds is to end like what `require` finds: by a signal, in whose handler the
+// seed is told.
+extern "C" const char* __asan_default_options() {
+    return "abort_on_error=1";
+}
+extern "C" const char* __ubsan_default_options() {
+    return "abort_on_error=1:print_stacktrace=1";
+}
 
 namespace {
 
@@ -37,7 +43,7 @@ void require(bool holds, const char* what) {
 }
 
 class Walk {
-public:
+  public:
     Walk(Random& random, Automaton& automaton, std::shared_ptr<Vocabulary> vocabulary)
         : random_(random), automaton_(automaton), vocabulary_(std::move(vocabulary)) {
         matchers_.emplace_back(automaton_);
@@ -51,12 +57,16 @@ public:
         for (Matcher& m : matchers_) take_all_back(m);
     }
 
-private:
+  private:
     void perform(size_t index) {
         Matcher& m = matchers_[index];
         switch (random_.below(12)) {
             case 0: check_mask(m); break;
-            case 1: case 2: case 3: case 4: case 5: accept(m); break;
+            case 1:
+            case 2:
+            case 3:
+            case 4:
+            case 5: accept(m); break;
             case 6: reject(m); break;
             case 7: roll_back(m); break;
             case 8:
@@ -98,7 +108,8 @@ private:
     void blame(Matcher& m, uint32_t token) {
         std::fprintf(stderr, "fuzz_core: token %u of %u, spelling:", token, vocabulary_->count());
         if (vocabulary_->spells(token))
-            for (char byte : vocabulary_->bytes(token)) std::fprintf(stderr, " %02x", static_cast<uint8_t>(byte));
+            for (char byte : vocabulary_->bytes(token))
+                std::fprintf(stderr, " %02x", static_cast<uint8_t>(byte));
         std::fprintf(stderr, "; in the mask: %d\n", m.row().has(token));
         for (const std::string& line : m.machine().describe(m.state()))
             std::fprintf(stderr, "  %s\n", line.c_str());
@@ -133,7 +144,8 @@ private:
         uint32_t before = m.state();
         size_t length = m.tokens().size();
         require(!m.can_accept(token) && !m.accept(token), "what the mask forbids is rejected");
-        require(m.state() == before && m.tokens().size() == length, "a rejected token changes nothing");
+        require(m.state() == before && m.tokens().size() == length,
+                "a rejected token changes nothing");
     }
 
     void roll_back(Matcher& m) {
@@ -157,7 +169,8 @@ private:
             trial.accept(tokens.back());
         }
         uint32_t before = m.state();
-        require(m.accepted_prefix(tokens) == tokens.size(), "a draft of allowed tokens goes through");
+        require(m.accepted_prefix(tokens) == tokens.size(),
+                "a draft of allowed tokens goes through");
         require(m.state() == before, "looking at a draft changes nothing");
         tokens.push_back(random_.below(vocabulary_->size()));
         size_t wanted = tokens.size() - (trial.can_accept(tokens.back()) ? 0 : 1);
@@ -189,7 +202,8 @@ private:
         for (int32_t token : m.tokens()) {
             if (token < 0) return;  // given as bytes
             require(here.accept(static_cast<uint32_t>(token)), "a history can be accepted again");
-            require(again.accept(static_cast<uint32_t>(token)), "a loaded automaton accepts the same");
+            require(again.accept(static_cast<uint32_t>(token)),
+                    "a loaded automaton accepts the same");
         }
         require(again.row().list() == m.row().list(), "a loaded automaton has the same masks");
         require(again.is_complete() == m.is_complete(), "a loaded automaton is complete alike");
@@ -198,7 +212,9 @@ private:
 
     void damage(std::string data) {
         if (random_.one_in(2)) data.resize(random_.below(static_cast<uint32_t>(data.size())));
-        else data[random_.below(static_cast<uint32_t>(data.size()))] ^= static_cast<char>(1 << random_.below(8));
+        else
+            data[random_.below(static_cast<uint32_t>(data.size()))] ^=
+                static_cast<char>(1 << random_.below(8));
         try {
             Automaton::load(data, vocabulary_);
         } catch (const std::invalid_argument&) {
@@ -216,7 +232,8 @@ private:
         for (size_t b = 0; b < batch.size(); ++b) {
             std::vector<uint32_t> row(vocabulary_->words());
             batch[b]->row().fill(row.data(), vocabulary_->words());
-            require(!std::memcmp(row.data(), mask.data() + b * stride, row.size() * 4), "a batch is its rows");
+            require(!std::memcmp(row.data(), mask.data() + b * stride, row.size() * 4),
+                    "a batch is its rows");
         }
         require(mask.back() == 0xdeadbeef, "a batch stays within its mask");
     }
@@ -281,7 +298,9 @@ int main(int count, char** arguments) {
     do run_seed(seed++, counts);
     while (Clock::now() < end);
     std::printf("fuzz_core: %llu seeds, %llu grammars walked, %llu refused, %llu over a limit\n",
-                static_cast<unsigned long long>(counts.seeds), static_cast<unsigned long long>(counts.walked),
-                static_cast<unsigned long long>(counts.refused), static_cast<unsigned long long>(counts.limited));
+                static_cast<unsigned long long>(counts.seeds),
+                static_cast<unsigned long long>(counts.walked),
+                static_cast<unsigned long long>(counts.refused),
+                static_cast<unsigned long long>(counts.limited));
     return 0;
 }

@@ -60,7 +60,8 @@ bool follow(const Path& path, Automaton& automaton) {
     }
     m.forced_bytes();
     m.machine().describe(m.state());
-    return m.accepted_prefix(path.tokens) <= path.tokens.size() && m.row().list() == path.allowed.back();
+    return m.accepted_prefix(path.tokens) <= path.tokens.size() &&
+           m.row().list() == path.allowed.back();
 }
 
 void fill_batch(std::vector<std::unique_ptr<Automaton>>& automata, const std::vector<Path>& paths,
@@ -76,7 +77,8 @@ void fill_batch(std::vector<std::unique_ptr<Automaton>>& automata, const std::ve
     fill_masks(batch, mask.data(), vocabulary.words(), 3);
 }
 
-// Build grammars and record paths with one thread, on a vocabulary of their own. False if a grammar is refused.
+// Build grammars and record paths with one thread, on a vocabulary of their own. False if a grammar
+// is refused.
 bool prepare(Random& random, std::shared_ptr<Vocabulary> vocabulary, const Limits& limits,
              std::vector<Grammar>& grammars, std::vector<Path>& paths) {
     try {
@@ -105,7 +107,8 @@ bool run_seed(uint64_t seed) {
     std::vector<Path> paths;
     if (!prepare(random, vocabulary, limits, grammars, paths)) return false;
     std::vector<std::unique_ptr<Automaton>> automata;
-    for (Grammar& g : grammars) automata.push_back(std::make_unique<Automaton>(g.arena, g.start, shared, limits));
+    for (Grammar& g : grammars)
+        automata.push_back(std::make_unique<Automaton>(g.arena, g.start, shared, limits));
     std::atomic<uint32_t> waiting{kThreads + 1};
     auto together = [&] {
         --waiting;
@@ -155,7 +158,7 @@ int main(int count, char** arguments) {
     auto end = Clock::now() + std::chrono::duration<double>(seconds);
     do refused += !run_seed(seed++), ++run;
     while (Clock::now() < end);
-    std::printf("fuzz_threads: %llu seeds, %llu of them refused\n", static_cast<unsigned long long>(run),
-                static_cast<unsigned long long>(refused));
+    std::printf("fuzz_threads: %llu seeds, %llu of them refused\n",
+                static_cast<unsigned long long>(run), static_cast<unsigned long long>(refused));
     return 0;
 }

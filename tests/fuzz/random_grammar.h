@@ -14,7 +14,7 @@
 namespace fuzz {
 
 class Random {
-public:
+  public:
     explicit Random(uint64_t seed) : state_(seed) {}
     uint64_t next() {  // splitmix64
         uint64_t z = state_ += 0x9e3779b97f4a7c15ULL;
@@ -29,26 +29,27 @@ public:
         return from[below(static_cast<uint32_t>(from.size()))];
     }
 
-private:
+  private:
     uint64_t state_;
 };
 
 inline const std::vector<std::string>& pieces() {
-    static const std::vector<std::string> all = {"a",  "b",      "c",      "ab",       "ba",
-                                                 "é",  "ê",      "€",      "😀",       "\xc3",
-                                                 "\xa9", "\xe2\x82", "\xf0\x9f", "\x98\x80", "\xff"};
+    static const std::vector<std::string> all = {
+        "a",  "b",    "c",    "ab",       "ba",       "é",        "ê",   "€",
+        "😀", "\xc3", "\xa9", "\xe2\x82", "\xf0\x9f", "\x98\x80", "\xff"};
     return all;
 }
 
 // Nodes of all kinds; later ones are made of earlier ones, and rules refer to any.
 class GrammarMaker {
-public:
+  public:
     GrammarMaker(guided::Arena& arena, Random& random, bool lexemes)
         : arena_(arena), random_(random), lexemes_(lexemes) {}
 
     uint32_t make() {
         uint32_t rule_count = random_.below(5);
-        for (uint32_t i = 0; i < rule_count; ++i) nodes_.push_back(rules_.emplace_back(arena_.rule("r")));
+        for (uint32_t i = 0; i < rule_count; ++i)
+            nodes_.push_back(rules_.emplace_back(arena_.rule("r")));
         nodes_.push_back(guided::Arena::kEmptyNode);
         nodes_.push_back(literal());
         for (uint32_t i = 3 + random_.below(25); i > 0; --i) {
@@ -63,7 +64,7 @@ public:
         return rules_.empty() || random_.one_in(3) ? recent() : random_.pick(rules_);
     }
 
-private:
+  private:
     uint32_t recent() {  // big ones more often
         uint32_t span = random_.one_in(2) ? 5 : static_cast<uint32_t>(nodes_.size());
         span = std::min(span, static_cast<uint32_t>(nodes_.size()));
@@ -77,8 +78,9 @@ private:
     }
     uint32_t char_class() {
         std::vector<guided::CodeRange> ranges;
-        const std::vector<uint32_t> edges = {0,     'a',    'b',    'c',    0x7f,   0x80,   0xe9,    0xea,
-                                             0x7ff, 0x800,  0x20ac, 0xd7ff, 0xe000, 0xffff, 0x1f600, 0x10ffff};
+        const std::vector<uint32_t> edges = {0,      'a',    'b',     'c',     0x7f,   0x80,
+                                             0xe9,   0xea,   0x7ff,   0x800,   0x20ac, 0xd7ff,
+                                             0xe000, 0xffff, 0x1f600, 0x10ffff};
         for (uint32_t i = 1 + random_.below(3); i > 0; --i) {
             uint32_t low = random_.pick(edges), high = random_.pick(edges);
             ranges.push_back({std::min(low, high), std::max(low, high)});
@@ -103,13 +105,19 @@ private:
     }
     uint32_t one() {
         switch (random_.below(lexemes_ ? 17 : 15)) {
-            case 0: case 1: return literal();
+            case 0:
+            case 1: return literal();
             case 2: return char_class();
-            case 3: case 4: case 5: return arena_.sequence(several());
-            case 6: case 7: return arena_.choice(several());
-            case 8: case 9: return repeat(random_.one_in(2) ? recent() : regular());
+            case 3:
+            case 4:
+            case 5: return arena_.sequence(several());
+            case 6:
+            case 7: return arena_.choice(several());
+            case 8:
+            case 9: return repeat(random_.one_in(2) ? recent() : regular());
             case 10: return arena_.both(regular(), regular());
-            case 11: return arena_.minus(random_.one_in(3) ? arena_.any_text() : regular(), regular());
+            case 11:
+                return arena_.minus(random_.one_in(3) ? arena_.any_text() : regular(), regular());
             case 12: return arena_.capture("c", recent());
             case 13: return token();
             case 14: return random_.one_in(2) ? arena_.any_text() : wide_choice();
@@ -128,7 +136,8 @@ private:
     std::vector<uint32_t> nodes_, regular_, rules_;
 };
 
-// All single bytes or only those of the pieces, tokens of some pieces, duplicates, gaps, several end tokens.
+// All single bytes or only those of the pieces, tokens of some pieces, duplicates, gaps, several
+// end tokens.
 inline std::shared_ptr<guided::Vocabulary> make_vocabulary(Random& random) {
     std::vector<std::string> texts(4);  // these spell nothing
     uint32_t longer = random.one_in(4) ? 600 : random.below(30);

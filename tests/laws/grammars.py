@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import functools
+import random
 from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any, Protocol
@@ -15,7 +17,20 @@ Description = tuple[Any, ...]
 # Every byte of these characters is a token of each random vocabulary.
 CHARACTERS = "abcéê€😀"
 BYTES = sorted(set(CHARACTERS.encode()))
-LITERALS = ["a", "b", "ab", "ba", "aab", "c", "é", "ê", "a€", "😀", b"\xc3", b"\xa9b"]
+LITERALS: list[str | bytes] = [
+    "a",
+    "b",
+    "ab",
+    "ba",
+    "aab",
+    "c",
+    "é",
+    "ê",
+    "a€",
+    "😀",
+    b"\xc3",
+    b"\xa9b",
+]
 CLASSES: list[list[tuple[int, int]]] = [
     [(0x61, 0x62)],
     [(0x61, 0x63), (0xE9, 0xE9)],
@@ -125,44 +140,127 @@ LITERAL_NODES = st.tuples(st.just("literal"), st.sampled_from(LITERALS))
 # More options than the core keeps apart.
 MANY = [a + b + c for a in "abcé" for b in "abê€" for c in ["", "a", "b", "c", "€"]]
 WIDE_CHOICE = ("choice", tuple(("literal", text) for text in MANY))
+# A run without some words, as names of properties are.
+CLASS_NODES = st.tuples(st.just("class"), st.sampled_from(CLASSES))
+COUNTS = st.sampled_from([(0, None), (1, None), (2, None), (0, 3), (1, 5)])
+RUNS = st.tuples(CLASS_NODES, COUNTS).map(lambda pair: ("repeat", pair[0], *pair[1]))
+WORDS = st.lists(LITERAL_NODES, min_size=1, max_size=3).map(lambda words: ("choice", tuple(words)))
+OTHER_WORDS = st.tuples(st.just("minus"), RUNS, WORDS)
 REGULAR_LEAVES = st.one_of(
     LITERAL_NODES,
     LITERAL_NODES,
     LITERAL_NODES,
     st.sampled_from([("literal", "ab"), WIDE_CHOICE]),
-    st.tuples(st.just("class"), st.sampled_from(CLASSES)),
+    OTHER_WORDS,
+    CLASS_NODES,
     st.just(("any text",)),
 )
 REGULAR_NODES = st.recursive(REGULAR_LEAVES, _regular_composites, max_leaves=6)
 
 
-@st.composite
-def regular_grammars(draw: st.DrawFn) -> GrammarDescription:
-    return GrammarDescription(draw(REGULAR_NODES))
+def regular_grammars() -> st.SearchStrategy[GrammarDescription]:
+    return REGULAR_NODES.map(GrammarDescription)
 
 
-@st.composite
-def context_free_grammars(draw: st.DrawFn, tokens: bool = True) -> GrammarDescription:
-    """Draw a grammar of up to three rules: any recursion, ambiguous or not, nullable or not."""
-    count = draw(st.integers(1, 3))
+@functools.cache
+def _context_free(count: int) -> st.SearchStrategy[GrammarDescription]:
     references = st.tuples(st.just("rule"), st.integers(0, count - 1))
-    leaves = [LITERAL_NODES, references, references, REGULAR_NODES, st.just(("sequence", ()))]
-    if tokens:
-        ids = st.lists(st.sampled_from(NAMED_TOKENS), min_size=1, max_size=2).map(tuple)
-        leaves.append(st.tuples(st.just("token"), ids, st.booleans()))
-    nodes = st.recursive(
-        st.one_of(leaves), lambda inner: st.one_of(_composites(inner)), max_leaves=7
-    )
+    ids = st.lists(st.sampled_from(NAMED_TOKENS), min_size=1, max_size=2).map(tuple)
+    tokens = st.tuples(st.just("token"), ids, st.booleans())
+    empty = st.just(("sequence", ()))
+    leaves = st.one_of(LITERAL_NODES, references, references, REGULAR_NODES, empty, tokens)
+    nodes = st.recursive(leaves, lambda inner: st.one_of(_composites(inner)), max_leaves=7)
     # A second alternative without recursion makes most rules productive.
     bodies = st.tuples(nodes, REGULAR_LEAVES, st.integers(0, 3)).map(
         lambda drawn: drawn[0] if drawn[2] == 0 else ("choice", drawn[:2])
     )
-    rules = tuple(draw(bodies) for _ in range(count))
-    return GrammarDescription(draw(st.just(("rule", 0)) | nodes), rules)
+    rules = st.tuples(*[bodies] * count)
+    return st.builds(GrammarDescription, st.just(("rule", 0)) | nodes, rules)
+
+
+def context_free_grammars() -> st.SearchStrategy[GrammarDescription]:
+    """Draw grammars of up to three rules: any recursion, ambiguous or not, nullable or not."""
+    return st.one_of([_context_free(count) for count in (1, 2, 3)])
+
+
+class _Maker:
+    """Grammars larger than a strategy likes to draw, by a seed: few letters, much ambiguity."""
+
+    def __init__(self, seed: int) -> None:
+        self.random = random.Random(seed)
+        self.rules = self.random.choice([0, 0, 1, 2, 3, 4, 5])
+        alphabets: list[list[str | bytes]] = [["a", "b"], ["a", "b", "ab", "é"], LITERALS]
+        self.letters = self.random.choice(alphabets)
+
+    def grammar(self) -> GrammarDescription:
+        if not self.rules:
+            return GrammarDescription(self.node(5, regular=True))
+        bodies = [self.body() for _ in range(self.rules)]
+        start = ("rule", 0) if self.random.random() < 0.7 else self.node(2)
+        return GrammarDescription(start, tuple(bodies))
+
+    def body(self) -> Description:
+        options = [self.node(2) for _ in range(self.random.randrange(1, 4))]
+        if self.random.random() < 0.7:
+            options.append(self.leaf(regular=True))
+        return ("choice", tuple(options))
+
+    def leaf(self, regular: bool) -> Description:
+        kinds = ["literal"] * 5 + ["class"] * 2 + ["any text", "empty", "many", "other"]
+        if not regular:
+            kinds += ["rule"] * 8 + ["token"]
+        match self.random.choice(kinds):
+            case "literal":
+                return ("literal", self.random.choice(self.letters))
+            case "class":
+                return ("class", self.random.choice(CLASSES))
+            case "any text":
+                return ("any text",)
+            case "many":
+                return WIDE_CHOICE
+            case "other":
+                run = ("repeat", ("class", self.random.choice(CLASSES)), *self.counts())
+                return ("minus", run, ("choice", (self.leaf(True), self.leaf(True))))
+            case "rule":
+                return ("rule", self.random.randrange(self.rules))
+            case "token":
+                ids = tuple(self.random.sample(NAMED_TOKENS, self.random.randrange(1, 3)))
+                return ("token", ids, self.random.random() < 0.3)
+            case _:
+                return ("sequence", ())
+
+    def counts(self) -> tuple[int, int | None]:
+        minimum = self.random.choice([0, 0, 0, 1, 1, 2, 3])
+        return minimum, self.random.choice([None, None, minimum + self.random.randrange(4)])
+
+    def node(self, depth: int, regular: bool = False) -> Description:
+        kinds = ["leaf", "sequence", "sequence", "sequence", "choice", "choice", "repeat", "repeat"]
+        kinds += ["capture", "both", "minus", "negation"] if regular else ["regular"]
+        inner = functools.partial(self.node, depth - 1, regular)
+        match self.random.choice(kinds) if depth else "leaf":
+            case ("sequence" | "choice") as kind:
+                return (kind, tuple(inner() for _ in range(self.random.choice([1, 2, 2, 3]))))
+            case "repeat":
+                return ("repeat", inner(), *self.counts())
+            case "capture":
+                return ("capture", self.random.choice("xy"), inner())
+            case ("both" | "minus") as kind:
+                return (kind, inner(), inner())
+            case "negation":
+                return ("negation", inner())
+            case "regular":
+                return self.node(depth - 1, regular=True)
+            case _:
+                return self.leaf(regular)
+
+
+def seeded_grammars() -> st.SearchStrategy[GrammarDescription]:
+    return st.integers(0, 1 << 48).map(lambda seed: _Maker(seed).grammar())
 
 
 def grammars() -> st.SearchStrategy[GrammarDescription]:
-    return st.one_of(regular_grammars(), context_free_grammars(), context_free_grammars())
+    seeded = seeded_grammars()
+    return st.one_of(regular_grammars(), context_free_grammars(), seeded, seeded, seeded)
 
 
 @dataclass(frozen=True)
@@ -195,28 +293,24 @@ def vocabularies(draw: st.DrawFn, all_bytes: bool = False) -> VocabularyDescript
     return VocabularyDescription(tuple(tokens), tuple(eos), size)
 
 
-@st.composite
-def lexeme_grammars(draw: st.DrawFn) -> GrammarDescription:
-    """Draw a grammar whose leaves are lexemes and special tokens, as in tests.reference.lexing."""
-    count = draw(st.integers(0, 2))
+@functools.cache
+def _of_lexemes(count: int) -> st.SearchStrategy[GrammarDescription]:
     texts = st.tuples(st.just("literal"), st.sampled_from(["a", "b", "ab", "ba", "aab", "c", "é"]))
     units = st.one_of(texts, st.tuples(st.just("class"), st.sampled_from(CLASSES[:3])))
     runs = units.map(lambda unit: ("repeat", unit, 1, None))
-    pairs = st.tuples(units, units)
-    patterns = st.one_of(
-        units, runs, pairs.map(lambda pair: ("choice", pair)), pairs.map(lambda p: ("sequence", p))
-    )
-    leaves: list[st.SearchStrategy[Description]] = [
-        st.tuples(st.just("lexeme"), patterns, st.integers(0, 2)),
-        st.tuples(st.just("token"), st.just((0,)), st.just(False)),
-    ]
+    pairs = st.tuples(st.sampled_from(["choice", "sequence"]), st.tuples(units, units))
+    lexemes = st.tuples(st.just("lexeme"), st.one_of(units, runs, pairs), st.integers(0, 2))
+    leaves: st.SearchStrategy[Description] = lexemes | st.just(("token", (0,), False))
     if count:
-        leaves.append(st.tuples(st.just("rule"), st.integers(0, count - 1)))
-    nodes = st.recursive(
-        st.one_of(leaves), lambda inner: st.one_of(_composites(inner)), max_leaves=6
-    )
-    rules = tuple(("choice", (draw(nodes), draw(leaves[0]))) for _ in range(count))
-    return GrammarDescription(draw(nodes), rules)
+        leaves |= st.tuples(st.just("rule"), st.integers(0, count - 1))
+    nodes = st.recursive(leaves, lambda inner: st.one_of(_composites(inner)), max_leaves=6)
+    bodies = st.tuples(st.just("choice"), st.tuples(nodes, lexemes))
+    return st.builds(GrammarDescription, nodes, st.tuples(*[bodies] * count))
+
+
+def lexeme_grammars() -> st.SearchStrategy[GrammarDescription]:
+    """Draw grammars whose leaves are lexemes and special tokens, as in tests.reference.lexing."""
+    return st.one_of([_of_lexemes(count) for count in (0, 1, 2)])
 
 
 def wide_vocabulary() -> VocabularyDescription:
@@ -231,4 +325,11 @@ def wide_vocabulary() -> VocabularyDescription:
 
 def choices(length: int = 6) -> st.SearchStrategy[list[int]]:
     """Draw numbers that pick one of what is allowed, at each step of a walk."""
-    return st.lists(st.integers(0, 1 << 16), max_size=length)
+    return st.lists(st.integers(0, 1 << 16), min_size=length - 2, max_size=length)
+
+
+def pick(allowed: Sequence[int], eos: Sequence[int], choice: int) -> int:
+    """Return one of the tokens allowed, the end only now and then."""
+    further = [token for token in allowed if token not in eos]
+    picked = allowed if choice % 16 == 0 or not further else further
+    return picked[choice // 16 % len(picked)]

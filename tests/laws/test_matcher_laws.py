@@ -18,6 +18,7 @@ from tests.laws.grammars import (
     choices,
     grammars,
     lexeme_grammars,
+    pick,
     vocabularies,
     wide_vocabulary,
 )
@@ -49,7 +50,7 @@ def test_masks_are_those_of_the_oracle_at_every_step(
     for choice in walk:
         if not allowed:
             break
-        token = allowed[choice % len(allowed)]
+        token = pick(allowed, vocabulary.eos, choice)
         both.core.accept(token)
         both.oracle.accept(token)
         allowed = agree(both)
@@ -71,7 +72,7 @@ def test_masks_over_many_tokens_are_those_of_the_oracle(
         assert [token for token in range(WIDE.size) if both.core.can_accept(token)] == allowed
         if not allowed:
             break
-        token = allowed[choice % len(allowed)]
+        token = pick(allowed, WIDE.eos, choice)
         both.core.accept(token)
         both.oracle.accept(token)
 
@@ -89,8 +90,8 @@ def test_lexemes_are_matched_as_by_the_lexer_of_the_oracle(
         assert set(wanted) <= set(allowed)
         if not wanted:
             break
-        both.core.accept(wanted[choice % len(wanted)])
-        both.oracle.accept(wanted[choice % len(wanted)])
+        both.core.accept(pick(wanted, vocabulary.eos, choice))
+        both.oracle.accept(pick(wanted, vocabulary.eos, choice))
 
 
 @law(grammars(), vocabularies(all_bytes=True), choices(12))
@@ -110,7 +111,7 @@ def test_no_state_is_dead_until_the_end(
         )
         if not allowed:
             break
-        matcher.accept(allowed[choice % len(allowed)])
+        matcher.accept(pick(allowed, vocabulary.eos, choice))
 
 
 KINDS = ["accept", "accept", "accept", "reject", "rollback", "rollback-too-far", "fork"]
@@ -149,15 +150,15 @@ def _perform(both: Pair, operation: str, choice: int) -> None:
     allowed = oracle.allowed_tokens()
     forbidden = [token for token in range(-1, size + 2) if token not in allowed]
     before = snapshot(core, words)
-    pick = allowed[choice % len(allowed)] if allowed else None
+    right = allowed[choice % len(allowed)] if allowed else None
     wrong = forbidden[choice % len(forbidden)]
     match operation:
-        case "accept" if pick is not None:
-            core.accept(pick)
-            oracle.accept(pick)
+        case "accept" if right is not None:
+            core.accept(right)
+            oracle.accept(right)
             core.rollback(1)
             assert snapshot(core, words) == before
-            core.accept(pick)
+            core.accept(right)
         case "reject":
             with pytest.raises(TokenRejected) as caught:
                 core.accept(wrong)
@@ -176,15 +177,15 @@ def _perform(both: Pair, operation: str, choice: int) -> None:
         case "fork":
             other = _core.Matcher(core)
             assert snapshot(other, words) == before
-            if pick is not None:
-                other.accept(pick)
+            if right is not None:
+                other.accept(right)
                 assert snapshot(core, words) == before
                 other.rollback(1)
                 assert snapshot(other, words) == before
-                other.accept(pick)
+                other.accept(right)
             both.core, both.oracle = other, oracle.fork()
-            if pick is not None:
-                both.oracle.accept(pick)
+            if right is not None:
+                both.oracle.accept(right)
         case "accept-all" | "accepted-prefix" | "reject-all":
             draft = _draft(both, choice)
             bad = [*draft, wrong] if operation == "reject-all" else draft
@@ -239,7 +240,7 @@ def test_every_split_of_an_accepted_text_into_tokens_is_accepted(
         allowed = [token for token in allowed if token not in vocabulary.eos]
         if not allowed:
             break
-        both.core.accept(allowed[choice % len(allowed)])
+        both.core.accept(pick(allowed, vocabulary.eos, choice))
     text = b"".join(vocabulary.tokens[token] or b"" for token in both.core.tokens)
     whole = both.fresh()
     try:
@@ -287,7 +288,7 @@ def test_forced_bytes_are_those_without_an_alternative(
         allowed = both.core.allowed_tokens()
         if not allowed:
             break
-        both.core.accept(allowed[choice % len(allowed)])
+        both.core.accept(pick(allowed, vocabulary.eos, choice))
         both.oracle.accept(both.core.tokens[-1])
     forced = b""
     named = [token for token in (0, 1, 2) if token not in vocabulary.eos]
@@ -328,7 +329,7 @@ def test_saving_and_precomputing_change_nothing_that_can_be_seen(
         if not masks[0]:
             break
         for matcher in matchers:
-            matcher.accept(masks[0][choice % len(masks[0])])
+            matcher.accept(pick(masks[0], vocabulary.eos, choice))
 
 
 @law(grammars(), vocabularies(), st.lists(choices(), max_size=5), st.integers(0, 4))
@@ -344,7 +345,7 @@ def test_a_batch_is_filled_as_its_matchers_are(
         matcher = both.fresh()
         for choice in walk:
             if allowed := matcher.allowed_tokens():
-                matcher.accept(allowed[choice % len(allowed)])
+                matcher.accept(pick(allowed, vocabulary.eos, choice))
         matchers.append(matcher)
     words = both.automaton.vocabulary.words
     mask = np.full((len(matchers), words), -1, dtype=np.int32)
@@ -379,4 +380,4 @@ def test_the_end_is_allowed_where_the_text_is_complete_and_can_be_taken_back(
         allowed = [token for token in both.core.allowed_tokens() if token not in vocabulary.eos]
         if not allowed:
             break
-        both.core.accept(allowed[choice % len(allowed)])
+        both.core.accept(pick(allowed, vocabulary.eos, choice))

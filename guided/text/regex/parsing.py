@@ -81,8 +81,8 @@ def _explain(source: Source, error: Any) -> GrammarError:
         return _explain_end(source, error)
     length = 1 if token is None else len(token)
     if kind == "QUANTIFIER" or source.pattern[index] in "*+?{":
-        before = getattr(error, "token_history", None)
-        follows = bool(before) and before[-1].type == "QUANTIFIER"
+        before = getattr(error, "token_history", None) or [None]
+        follows = getattr(before[-1], "type", "") == "QUANTIFIER"
         return _explain_quantifier(source, index, length, follows)
     return _explain_place(source, kind, index)
 

@@ -44,7 +44,15 @@ def grown_looking(inner: st.SearchStrategy[str]) -> st.SearchStrategy[str]:
     return st.one_of(items, st.builds("{}|{}".format, items, items)).map("(?:{})".format)
 
 
+def grown_uncounted(inner: st.SearchStrategy[str]) -> st.SearchStrategy[str]:
+    quantifiers = st.sampled_from(["", "", "*", "+", "?"])
+    items = joined(st.builds("(?:{}){}".format, inner, quantifiers))
+    return st.one_of(items, st.builds("{}|{}".format, items, items))
+
+
 PLAIN_PATTERNS = st.recursive(st.sampled_from(ATOMS), grown, max_leaves=8)
+# Counts are left out: interegular unrolls them, one within the other, for minutes.
+UNCOUNTED_PATTERNS = st.recursive(st.sampled_from(ATOMS), grown_uncounted, max_leaves=5)
 LOOKING_PATTERNS = st.recursive(st.sampled_from(ATOMS), grown_looking, max_leaves=8)
 
 
@@ -79,9 +87,8 @@ def test_many_patterns_that_look_around(pattern: str, texts: list[str]) -> None:
 
 
 @settings(max_examples=60)
-@given(PLAIN_PATTERNS)
+@given(UNCOUNTED_PATTERNS)
 def test_plain_patterns_are_equivalent_to_those_of_interegular(pattern: str) -> None:
-    pattern = pattern.replace("{,3}", "{0,3}")
     machine = interegular.parse_pattern(pattern).to_fsm()
     compiled = Pattern(pattern)
     for text in TEXTS:
