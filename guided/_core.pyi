@@ -82,7 +82,9 @@ class Vocabulary:
         ValueError: no end token, an id out of range, size too small.
     """
 
-    def __init__(self, tokens: Sequence[bytes | None], eos: Sequence[int], size: int | None = None) -> None: ...
+    def __init__(
+        self, tokens: Sequence[bytes | None], eos: Sequence[int], size: int | None = None
+    ) -> None: ...
     @property
     def size(self) -> int: ...
     @property
@@ -113,7 +115,13 @@ class Automaton:
     """
 
     def __init__(
-        self, arena: Arena, start: int, vocabulary: Vocabulary, *, max_heads: int = 10_000, max_bytes: int = 1 << 30
+        self,
+        arena: Arena,
+        start: int,
+        vocabulary: Vocabulary,
+        *,
+        max_heads: int = 10_000,
+        max_bytes: int = 1 << 30,
     ) -> None: ...
     @property
     def vocabulary(self) -> Vocabulary: ...
@@ -169,7 +177,15 @@ def fill_masks(matchers: Sequence[Matcher], mask: Any, threads: int = 0) -> None
     """Fill row b of `mask` ((B, W) int32, CPU, rows contiguous) from matchers[b], in threads, without the GIL."""
 
 def apply_mask_cpu(
-    logits: int, dtype: str, batch: int, width: int, stride: int, mask: int, words: int, mask_stride: int, threads: int
+    logits: int,
+    dtype: str,
+    batch: int,
+    width: int,
+    stride: int,
+    mask: int,
+    words: int,
+    mask_stride: int,
+    threads: int,
 ) -> None:
     """Set logits to -inf where the mask bit is 0, in place, on raw CPU pointers.
 

@@ -1,16 +1,16 @@
 """The exceptions of guided, each of them data first and a sentence second.
 
-    GuidedError
-        SourceError           the text given is at fault: place and mend are set
-            GrammarError      place: line, column, the line itself with a caret
-            SchemaError       place: JSON pointer
-        UnsupportedError      valid input outside our scope; names the keyword and the page of the docs
-        VocabularyError       the tokenizer cannot spell what the grammar demands; names the bytes
-        ShapeError            a tensor has the wrong shape, dtype or device: wanted and found
-        TokenRejected         a token was offered that the mask forbids: token, its bytes, what was allowed
-        LimitError            a bound was passed: which, its value, the option that raises it
-        RollbackError         more tokens were to be taken back than were accepted
-        IncompleteError       the value of an output that was cut short was asked for: the text so far
+GuidedError
+    SourceError           the text given is at fault: place and mend are set
+        GrammarError      place: line, column, the line itself with a caret
+        SchemaError       place: JSON pointer
+    UnsupportedError      valid input outside our scope; names the keyword and the docs page
+    VocabularyError       the tokenizer cannot spell what the grammar demands; names the bytes
+    ShapeError            a tensor has the wrong shape, dtype or device: wanted and found
+    TokenRejected         the mask forbids a token that was offered: its bytes, what is allowed
+    LimitError            a bound was passed: which, its value, the option that raises it
+    RollbackError         more tokens were to be taken back than were accepted
+    IncompleteError       the value of an output that was cut short was asked for: its text
 """
 
 from __future__ import annotations
@@ -114,7 +114,13 @@ class UnsupportedError(GuidedError):
     """
 
     def __init__(
-        self, fact: str, *, keyword: str, place: str | None = None, page: str, mend: str | None = None
+        self,
+        fact: str,
+        *,
+        keyword: str,
+        place: str | None = None,
+        page: str,
+        mend: str | None = None,
     ) -> None:
         self.keyword = keyword
         self.page = page
@@ -155,15 +161,16 @@ class TokenRejected(GuidedError):
         allowed: some of the tokens that were allowed, at most 16.
     """
 
-    def __init__(self, token: int, spelling: bytes | None, allowed: Sequence[int], more: bool) -> None:
+    def __init__(
+        self, token: int, spelling: bytes | None, allowed: Sequence[int], more: bool
+    ) -> None:
         self.token = token
         self.spelling = spelling
         self.allowed = tuple(allowed)
         spelt = "" if spelling is None else f" ({spelling!r})"
         shown = ", ".join(map(str, self.allowed)) + (", ..." if more else "")
-        super().__init__(
-            f"token {token}{spelt} is not allowed here; allowed: {shown or 'nothing, the text has ended'}"
-        )
+        shown = shown or "nothing, the text has ended"
+        super().__init__(f"token {token}{spelt} is not allowed here; allowed: {shown}")
 
 
 class RollbackError(GuidedError):

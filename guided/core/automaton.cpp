@@ -353,14 +353,17 @@ uint32_t Machine::find_next(uint32_t state, uint32_t token) {
 
 // ---- memory and reports ----
 
-size_t Machine::bytes() {
+size_t Machine::bytes() const {
     return state_heads_.bytes() + conts().bytes() + guards_.bytes() + transitions_.bytes() +
            states_.size() * sizeof(State) + closures_.capacity() * 4 + rows_.size() * 256;
 }
 
 void Machine::check_memory() {
-    if ((states_.size() & 0xff) == 0 && bytes() > limits_.max_bytes * 2)
-        throw LimitExceeded("one sequence has filled the automaton", "bytes of states", limits_.max_bytes, "max_bytes");
+    size_t now = bytes();
+    bytes_.store(now, std::memory_order_relaxed);
+    if (now > limits_.max_bytes * 2)
+        throw LimitExceeded("the sequences under way have filled the automaton", "bytes of states", limits_.max_bytes,
+                            "max_bytes");
 }
 
 Machine::Stats Machine::stats() {

@@ -100,8 +100,7 @@ public:
     };
     std::vector<Known> known_states();
 
-    size_t bytes();
-    bool full() { return bytes() > limits_.max_bytes; }
+    bool full() const { return bytes_.load(std::memory_order_relaxed) > limits_.max_bytes; }
     struct Stats {
         uint64_t states, rows, transitions, continuations, heads_max, bytes;
     };
@@ -154,6 +153,7 @@ private:
     uint32_t find_next(uint32_t state, uint32_t token);
     const Row& find_row(uint32_t state);
     void check_memory();
+    size_t bytes() const;
 
     // masks.cpp
     struct Mask {
@@ -175,6 +175,7 @@ private:
     uint32_t start_ = 0;
     StableVector<State> states_;
     Transitions transitions_;
+    std::atomic<size_t> bytes_{0};  // of this generation, as last looked at
 
     std::mutex mutex_;  // guards all that follows, and the expander
     SequenceTable state_heads_;           // "complete", then the heads

@@ -62,7 +62,8 @@ struct Terminal::Products {
     }
 };
 
-Terminal::Terminal(const Arena& from, uint32_t node) : arena_(kNone), root_(arena_.import(from, node)) {
+Terminal::Terminal(const Arena& from, uint32_t node, std::shared_ptr<std::atomic<int64_t>> work_left)
+    : work_left_(std::move(work_left)), arena_(kNone), root_(arena_.import(from, node)) {
     nullable_.resize(arena_.size());
     productive_.assign(arena_.size(), 1);
     productive_[Arena::kNeverNode] = 0;
@@ -72,7 +73,7 @@ Terminal::Terminal(const Arena& from, uint32_t node) : arena_(kNone), root_(aren
         if (n.kind == Kind::kClass) class_start_[id] = utf8_.start(arena_.ranges(n));
         if (n.kind != Kind::kBoth && n.kind != Kind::kMinus) continue;
         for (uint32_t operand : {n.a, n.b})
-            if (!operands_.contains(operand)) operands_[operand] = std::make_unique<Terminal>(arena_, operand);
+            if (!operands_.contains(operand)) operands_[operand].reset(new Terminal(arena_, operand, work_left_));
     }
     products_ = std::make_unique<Products>();
     find_byte_classes();
@@ -158,6 +159,11 @@ void Terminal::find_byte_classes() {
     }
 }
 
+void Terminal::charge(size_t steps) {
+    if (work_left_->fetch_sub(static_cast<int64_t>(steps), std::memory_order_relaxed) <= 0)
+        throw LimitExceeded("a pattern, or patterns that must hold together, are too large", "steps of work", kWork, "");
+}
+
 // ---- products ----
 
 bool Terminal::product_accepts(const Arena::Node& n, uint32_t a, uint32_t b) {
@@ -181,6 +187,7 @@ bool Terminal::product_extends(uint32_t node, uint32_t a, uint32_t b) {
     for (size_t at = 0; at < queue.size(); ++at) {
         auto key = products_->keys[queue[at].first];
         uint32_t from_a = key[1], from_b = key[2];
+        charge(representative_.size());
         for (uint8_t byte : representative_) {
             uint32_t to_a = x.next(from_a, byte), to_b = y.next(from_b, byte);
             if (to_a == kDead || (to_b == kDead && n.kind == Kind::kBoth)) continue;
@@ -282,6 +289,7 @@ uint32_t Terminal::find_next(uint32_t state, uint8_t byte_class) {
     std::vector<Head> from((key.size() - 2) / kHeadWords), to;
     if (!from.empty()) std::memcpy(static_cast<void*>(from.data()), key.data() + 2, from.size() * sizeof(Head));
     bool accepting = false;
+    charge(from.size() + 1);
     for (const Head& h : from) step(h, representative_[byte_class], to, accepting);
     normalize(to, machine_->conts());
     if (to.size() > kMaxHeads)

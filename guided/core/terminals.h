@@ -27,7 +27,7 @@ class Terminal {
 public:
     static constexpr uint32_t kDead = 0, kStart = 1;
 
-    Terminal(const Arena& from, uint32_t node);
+    Terminal(const Arena& from, uint32_t node) : Terminal(from, node, std::make_shared<std::atomic<int64_t>>(kWork)) {}
     ~Terminal();
 
     // The state after `byte`; kDead if nothing goes on so. Any thread; may throw LimitExceeded.
@@ -46,6 +46,7 @@ public:
     bool is_void();                         // matches nothing
     bool shortest(std::string& text);       // false if it is void
 
+    bool is_used_up() const { return work_left_->load(std::memory_order_relaxed) <= 0; }
     size_t bytes() const { return bytes_.load(std::memory_order_relaxed); }
     uint32_t state_count() const { return states_.size(); }
 
@@ -54,6 +55,10 @@ public:
     Table& table(Vocabulary& vocabulary, uint32_t trie_node, size_t depth, uint32_t state, bool run);
 
 private:
+    static constexpr int64_t kWork = 4'000'000;  // heads advanced in a life, operands included: some seconds
+    void charge(size_t steps);
+    Terminal(const Arena& from, uint32_t node, std::shared_ptr<std::atomic<int64_t>> work_left);
+
     struct State {
         std::unique_ptr<std::atomic<uint32_t>[]> next;  // by byte class; kNone: not asked yet
         bool accepting = false, goes_on = false;
@@ -72,6 +77,7 @@ private:
     bool product_extends(uint32_t node, uint32_t a, uint32_t b);
     uint32_t search(uint32_t from, bool (*found)(const Terminal&, uint32_t), std::string* path);
 
+    std::shared_ptr<std::atomic<int64_t>> work_left_;
     Arena arena_;
     uint32_t root_;
     std::vector<uint8_t> nullable_, productive_;

@@ -9,6 +9,8 @@ namespace {
 constexpr size_t kTerminalBytes = size_t{512} << 20;   // kept for all grammars together; above, the oldest unused ones go
 constexpr size_t kLongestToken = 8192;              // walks of the trie recur once a byte
 constexpr size_t kOneTerminal = size_t{128} << 20;  // a terminal that has grown larger is made anew when next asked for
+
+bool usable(const Terminal& t) { return t.bytes() < kOneTerminal && !t.is_used_up(); }
 }  // namespace
 
 Vocabulary::Vocabulary(const std::vector<std::optional<std::string_view>>& tokens, std::vector<uint32_t> eos,
@@ -61,7 +63,7 @@ std::shared_ptr<Terminal> Vocabulary::terminal(const Arena& arena, uint32_t node
     {
         std::lock_guard lock(mutex_);
         auto at = terminals_.find(key);
-        if (at != terminals_.end() && at->second.terminal->bytes() < kOneTerminal) {
+        if (at != terminals_.end() && usable(*at->second.terminal)) {
             ages_.splice(ages_.end(), ages_, at->second.age);
             return at->second.terminal;
         }
@@ -70,7 +72,7 @@ std::shared_ptr<Terminal> Vocabulary::terminal(const Arena& arena, uint32_t node
     std::lock_guard lock(mutex_);
     auto at = terminals_.find(key);
     if (at != terminals_.end()) {
-        if (at->second.terminal->bytes() < kOneTerminal) return at->second.terminal;
+        if (usable(*at->second.terminal)) return at->second.terminal;
         at->second.terminal = made;
         return made;
     }

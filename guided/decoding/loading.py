@@ -42,6 +42,7 @@ def load(
         GuidedError: nothing can be loaded from there, or the default model is not installed.
         UnsupportedError: a GGUF file.
         VocabularyError: the tokenizer cannot be used.
+        TypeError: it is no model of transformers, and no name of one.
     """
     if isinstance(model, PreTrainedModel):
         if tokenizer is None:
@@ -49,7 +50,7 @@ def load(
         network = model
         move(network, dtype, device)
     else:
-        source = str(default_model() if model is None else model)
+        source = name_of(model)
         refuse_gguf(source)
         network = load_network(source, dtype)
         move(network, None, device or ("cuda" if torch.cuda.is_available() else "cpu"))
@@ -58,6 +59,30 @@ def load(
         tokenizer = load_tokenizer(str(tokenizer))
     network.eval()
     return Model(network, tokenizer, read_vocabulary(network, tokenizer))
+
+
+def name_of(model: object) -> str:
+    """Return the folder or name to load from.
+
+    Raises:
+        TypeError: it is neither.
+        GuidedError: it is a path, and nothing is there.
+    """
+    if model is None:
+        return str(default_model())
+    if not isinstance(model, str | Path):
+        raise TypeError(
+            "a model is a folder, a name, or a PreTrainedModel of transformers,"
+            f" found {type(model).__name__}"
+        )
+    source = str(Path(model).expanduser()) if str(model).startswith("~") else str(model)
+    if Path(source).is_absolute() and not source.endswith(".gguf") and not Path(source).exists():
+        # A hub would be asked for it, and speak of repositories.
+        raise GuidedError(
+            f"no model can be loaded from {source!r}: there is no such folder",
+            mend="check the path",
+        )
+    return source
 
 
 def move(network: nn.Module, dtype: torch.dtype | None, device: str | torch.device | None) -> None:

@@ -27,9 +27,10 @@ class Grammar:
     Attributes:
         kind: the language it was written in.
         not_enforced: JSON pointers to the keywords that `unsupported="ignore"` passed over.
+        unknown: JSON pointers to keywords that are not in the standard, and so say nothing.
     """
 
-    __slots__ = ("__weakref__", "_arena", "_key", "_start", "kind", "not_enforced")
+    __slots__ = ("__weakref__", "_arena", "_key", "_start", "kind", "not_enforced", "unknown")
 
     def __init__(
         self,
@@ -39,12 +40,14 @@ class Grammar:
         kind: Kind,
         key: Hashable = None,
         not_enforced: Iterable[str] = (),
+        unknown: Iterable[str] = (),
     ) -> None:
         self._arena = arena
         self._start = start
         self._key = self if key is None else key
         self.kind = kind
         self.not_enforced = list(not_enforced)
+        self.unknown = list(unknown)
 
     @classmethod
     def from_regex(
@@ -105,6 +108,7 @@ class Grammar:
                 kind="json_schema",
                 key=key,
                 not_enforced=compiled.not_enforced,
+                unknown=compiled.unknown,
             )
 
         content = _content(schema)
@@ -153,9 +157,18 @@ class Grammar:
             )
 
         def make() -> Automaton:
-            return Automaton.build(
-                self._arena, self._start, vocabulary, max_heads=max_heads, max_bytes=max_bytes
-            )
+            try:
+                return Automaton.build(
+                    self._arena, self._start, vocabulary, max_heads=max_heads, max_bytes=max_bytes
+                )
+            except GrammarError:
+                if self.kind != "regex":
+                    raise
+                raise GrammarError(
+                    "no text matches the pattern",
+                    mend="one part of it excludes another, or looks for text before the beginning"
+                    " or after the end; change that part",
+                ) from None
 
         automata: Kept[Hashable, Automaton] = vocabulary.kept(_new_automata)
         return automata.get((self._key, max_heads, max_bytes), make)

@@ -76,6 +76,7 @@ class Vocabulary:
 
         Raises:
             VocabularyError: no end token, an id out of range, or `size` too small.
+            TypeError: a token is no bytes. Text of a tokenizer's table is not what it spells.
         """
         return cls(tokens, eos, size, special=special, encode=encode)
 
@@ -205,6 +206,14 @@ def _spelled(
     tokens: Sequence[bytes | None], eos: Sequence[int], special: Mapping[str, int], size: int | None
 ) -> list[bytes | None]:
     """Return the tokens with nothing spelled by special ones; check all numbers."""
+    if isinstance(eos, int):
+        raise TypeError(f"eos is a list of ids, found {eos}; write eos=[{eos}]")
+    if isinstance(tokens, Mapping) or set(map(type, tokens)) - {bytes, type(None)}:
+        wrong = next((token for token in tokens if not isinstance(token, bytes | None)), tokens)
+        raise TypeError(
+            "tokens is a list with the bytes of each id, None for one that spells nothing;"
+            f" found {wrong!r:.60}"
+        )
     if not eos:
         raise VocabularyError(
             "no end token is known, so no output could ever end",

@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Mapping
 from dataclasses import dataclass
 from decimal import Decimal, InvalidOperation
 from typing import Literal
 
 from guided._core import Arena
 from guided.errors import LimitError, SchemaError
-from guided.text.json_schema.document import Document, Json
+from guided.text.json_schema.document import Document, Json, describe
 from guided.text.json_schema.prelude import Whitespace, prelude
 from guided.text.json_schema.reader import Reader
 from guided.text.json_schema.writer import Writer
@@ -64,10 +65,10 @@ def compile_schema(
 
 def load_schema(schema: Json) -> Json:
     """Return a schema as a dict or bool, whatever form it was given in."""
-    if hasattr(schema, "model_json_schema"):
+    if isinstance(schema, type) and hasattr(schema, "model_json_schema"):
         return schema.model_json_schema()
     if not isinstance(schema, str | bytes | bytearray):
-        return schema
+        return _check_kind(schema)
     try:
         return json.loads(schema, parse_float=Decimal, parse_constant=_no_constant)
     except json.JSONDecodeError as error:
@@ -90,6 +91,20 @@ def load_schema(schema: Json) -> Json:
         raise LimitError(
             "a number in the schema text is too long", limit="digits", value=4_300
         ) from error
+
+
+def _check_kind(schema: Json) -> Json:
+    """Return a schema that is no text; refuse what is no JSON at all, such as `list[int]`."""
+    if schema is None or isinstance(schema, dict | bool | list | int | float | Decimal):
+        return schema  # the reader says which of these is no schema
+    if isinstance(schema, Mapping):
+        return dict(schema)
+    raise SchemaError(
+        f"a schema is an object, true or false, found {describe(schema)}",
+        pointer="",
+        mend="give a dict, JSON text or a pydantic class; for another type,"
+        " pydantic.TypeAdapter(type).json_schema()",
+    )
 
 
 def _no_constant(name: str) -> None:

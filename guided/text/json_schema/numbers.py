@@ -26,8 +26,9 @@ from guided.text.json_schema.digits import (
 )
 from guided.text.json_schema.shapes import Bound, NumberShape
 
-# Longer plain spellings of a constant are not offered beside the one with an exponent.
-_MAX_PLAIN = 40
+# Longer plain spellings of a fraction are not offered beside the one with an exponent. Integers are
+# always written out too: json.dumps of Python knows no other way.
+_MAX_FRACTION = 40
 
 
 def whole_number(arena: Arena) -> int:
@@ -61,10 +62,10 @@ def constant(arena: Arena, value: Decimal) -> int:
     plain = f"{value:f}"
     if "." in plain:
         plain = plain.rstrip("0").rstrip(".")
-    if len(plain) <= _MAX_PLAIN:
+    if "." not in plain:
+        spellings.update((plain, plain + ".0"))
+    elif len(plain) <= _MAX_FRACTION:
         spellings.add(plain)
-        if "." not in plain:
-            spellings.add(plain + ".0")
     shift = value.adjusted()
     if not -4 <= shift < 16:
         # As json.dumps of Python (1e+16, 1e-07) and JSON.stringify (1e+21, 1e-7) write it.

@@ -151,7 +151,9 @@ class Scalars:
                 mend=error.mend or "write it as ECMA-262 has it",
             ) from error
         except UnsupportedError as error:
-            fact = f"the pattern {describe(pattern.text)} is not supported: {error.fact}"
+            # The page that `refuse` names is enough.
+            why = error.fact.removesuffix(f" (scope: {error.page})")
+            fact = f"the pattern {describe(pattern.text)} is not supported: {why}"
             self._reader.refuse(pattern.at, "pattern", fact)
             return None
 

@@ -53,10 +53,13 @@ def compile_regex(
         UnsupportedError: the pattern is valid but not regular, or looks around in a way that cannot
             be enforced exactly.
         LimitError: the pattern is nested too deeply, or counts too far.
+        ValueError: there is no such dialect.
 
     Source for look-around: intersection and complement of regular languages, as in Miyazaki and
     Minamide, "Derivatives of regular expressions with lookahead", JIP 2019.
     """
+    if dialect not in ("python", "ecma"):
+        raise ValueError(f'dialect must be "python" or "ecma", not {dialect!r}')
     expression = read(pattern, dialect, _flags(flags, dialect))
     writer = Writer(arena, spelling)
     if search:
