@@ -49,6 +49,12 @@ class Arena:
         """
     def capture(self, name: str, node: int) -> int:
         """Match `node` and give the span a name; matching is the same without it."""
+    def part(self, node: int) -> int:
+        """Match `node`, and keep its masks apart from what follows.
+
+        Matching is the same without it. It is worth its while around something that comes back in many places,
+        such as a value in JSON: what a token does inside is then found out once for all places and grammars.
+        """
     def set_origin(self, node: int, place: str) -> None:
         """Remember where in the user's text a node came from; the first place stays."""
     def origin(self, node: int) -> str | None: ...
@@ -67,7 +73,7 @@ class Arena:
 
         ("empty",) ("never",) ("literal", bytes) ("class", [(lo, hi), ...]) ("sequence", first, rest)
         ("choice", [nodes]) ("repeat", node, min, max | None) ("rule", name, body | None) ("both", a, b) ("minus", a, b)
-        ("token", [ids], negated) ("lexeme", node, priority) ("capture", name, node)
+        ("token", [ids], negated) ("lexeme", node, priority) ("capture", name, node) ("part", node)
         """
 
 class Vocabulary:

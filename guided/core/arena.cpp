@@ -512,6 +512,13 @@ uint32_t Arena::capture(std::string name, uint32_t body) {
     return add({Kind::kCapture, x.regular, x.nullable, x.text, x.depth + 1, index, body, 0, h});
 }
 
+uint32_t Arena::part(uint32_t body) {
+    const Node& x = nodes_[check(body)];
+    if (x.kind == Kind::kEmpty || x.kind == Kind::kNever || x.kind == Kind::kPart) return body;
+    Hash128 h = combine(combine(Hash128{29, 30}, x.hash), 1);
+    return add({Kind::kPart, x.regular, x.nullable, x.text, x.depth + 1, body, 0, 0, h});
+}
+
 uint32_t Arena::nonempty(uint32_t body) {
     const Node& x = nodes_[body];
     if (x.kind == Kind::kEmpty) return kNeverNode;
@@ -538,6 +545,7 @@ uint32_t Arena::import(const Arena& other, uint32_t root) {
                 break;
             case Kind::kRepeat:
             case Kind::kLexeme:
+            case Kind::kPart:
             case Kind::kNonempty:
                 f(n.a);
                 break;
@@ -572,6 +580,9 @@ uint32_t Arena::import(const Arena& other, uint32_t root) {
                 continue;
             case Kind::kCapture:  // a name changes nothing where only the text counts
                 to[id] = to[n.b];
+                continue;
+            case Kind::kPart:
+                to[id] = to[n.a];
                 continue;
             case Kind::kSequence:
             case Kind::kBoth:
@@ -756,6 +767,10 @@ Arena Arena::deserialize(std::string_view data) {
                 child(b);
                 fail(a >= arena.names_.size());
                 fail(arena.capture(arena.names_[a], b) != id);
+                continue;
+            case Kind::kPart:
+                child(a);
+                fail(arena.part(a) != id);
                 continue;
             case Kind::kNonempty:
                 child(a);

@@ -31,6 +31,7 @@ enum class Kind : uint8_t {
     kToken,     // a: offset, b: number of ids, c: negated
     kLexeme,    // a: body, b: priority
     kCapture,   // a: name, b: body
+    kPart,      // a: body; matched as the body is, and a hint: its masks are worth keeping apart from what follows
     kNonempty,  // a: body; what it matches but the empty text (made by the rewriting of left recursion)
 };
 
@@ -73,6 +74,7 @@ public:
     uint32_t token(std::span<const uint32_t> ids, bool negated);
     uint32_t lexeme(uint32_t body, int32_t priority);
     uint32_t capture(std::string name, uint32_t body);
+    uint32_t part(uint32_t body);
     uint32_t nonempty(uint32_t body);
 
     void set_origin(uint32_t node, std::string place) { origins_.try_emplace(check(node), std::move(place)); }

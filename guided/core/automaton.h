@@ -159,6 +159,8 @@ private:
     struct Mask {
         std::vector<BasePtr> bases;
         std::vector<uint32_t> tokens;
+        Remainders::Collector* exits = nullptr;  // where END is reached inside a token, what follows there is collected
+        bool unfit = false;                      // not all of that could be
     };
     void collect(uint32_t trie_node, size_t depth, size_t begin, size_t end, Mask& mask);
     bool collect_by_table(uint32_t trie_node, size_t depth, const Head& head, Mask& mask);
@@ -166,6 +168,21 @@ private:
                       std::vector<uint32_t>& tokens);
     template <class Emit, class Descend>
     void walk(const Trie& trie, uint32_t node, size_t depth, size_t begin, size_t end, Emit&& emit, Descend&& descend);
+    template <class Keep>
+    void add_exits(const Trie& trie, uint32_t node, Keep&& keep, Mask& mask);
+
+    // fragments.cpp
+    struct PartHeads {  // heads inside one part, with the mark at its end
+        uint32_t mark;
+        std::vector<Head> heads;
+    };
+    uint32_t mark_of(const Head& head) const;
+    bool fragment_key(const PartHeads& group, Hash128& key);
+    uint32_t rebase(uint32_t cont, uint32_t mark);
+    bool collect_fragment(const PartHeads& group, Mask& mask);
+    void find_inside(Fragment& fragment, const std::vector<Head>& heads);
+    void find_exits(Fragment& fragment, const std::vector<Head>& heads, const ByteSet& bytes);
+
     void add_token_heads(const Head& head, Mask& mask);
 
     std::shared_ptr<const ClosedGrammar> grammar_;

@@ -122,6 +122,8 @@ nb::tuple describe_node(const Arena& arena, uint32_t id) {
             return nb::make_tuple("lexeme", n.a, static_cast<int32_t>(n.b));
         case Kind::kCapture:
             return nb::make_tuple("capture", arena.name(n), n.b);
+        case Kind::kPart:
+            return nb::make_tuple("part", n.a);
         default:
             return nb::make_tuple("nonempty", n.a);
     }
@@ -426,6 +428,7 @@ void bind_arena(nb::module_& m) {
         .def("lexeme", &Arena::lexeme, "node"_a, "priority"_a = 0)
         .def("capture", [](Arena& a, std::string name, uint32_t node) { return a.capture(std::move(name), node); },
              "name"_a, "node"_a)
+        .def("part", &Arena::part, "node"_a)
         .def("set_origin", [](Arena& a, uint32_t node, std::string place) { a.set_origin(node, std::move(place)); },
              "node"_a, "place"_a)
         .def("origin",

@@ -59,6 +59,9 @@ const ByteSet& Machine::first_bytes(uint32_t node) {
         case Kind::kCapture:
             found = first_bytes(n.b);
             break;
+        case Kind::kPart:
+            found = first_bytes(n.a);
+            break;
         case Kind::kBoth:
             found = first_bytes(n.a) & first_bytes(n.b);
             break;
@@ -98,6 +101,9 @@ const ByteSet& Machine::tail_bytes(uint32_t node) {
             break;
         case Kind::kCapture:
             found = tail_bytes(n.b);
+            break;
+        case Kind::kPart:
+            found = tail_bytes(n.a);
             break;
         default:
             break;

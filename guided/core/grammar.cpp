@@ -1,6 +1,7 @@
 #include "grammar.h"
 
 #include <algorithm>
+#include <atomic>
 
 #include "errors.h"
 
@@ -20,6 +21,7 @@ void each_child(const Arena& arena, const Arena::Node& n, F&& f) {
             for (uint32_t child : arena.children(n)) f(child);
             break;
         case Kind::kRepeat:
+        case Kind::kPart:
         case Kind::kNonempty:
             f(n.a);
             break;
@@ -63,6 +65,9 @@ bool is_finite(const Arena& arena, uint32_t node) {
             case Kind::kCapture:
                 node = n.b;
                 continue;
+            case Kind::kPart:
+                node = n.a;
+                continue;
             case Kind::kBoth:
             case Kind::kMinus:
                 return false;
@@ -87,6 +92,8 @@ ClosedGrammar::ClosedGrammar(Arena arena, uint32_t start, const std::function<bo
         rewritten_ = true;
         if (round > 8) throw BadGrammar("left recursion could not be rewritten", "write the rules without it");
     }
+    static std::atomic<uint64_t> last{0};
+    serial_ = ++last;
     auto sorted = components();
     order_.assign(arena_.rules().size(), 0);
     uint32_t next = 0;
@@ -170,6 +177,8 @@ void ClosedGrammar::mark(const std::function<bool(const Arena&, uint32_t)>& is_v
                 return n.b == 0 || marks[n.a];
             case Kind::kCapture:
                 return marks[n.b];
+            case Kind::kPart:
+                return marks[n.a];
             case Kind::kNonempty:
                 return all && marks[n.a];
             case Kind::kRule:
@@ -301,6 +310,9 @@ bool ClosedGrammar::nullable(uint32_t node) {
             case Kind::kCapture:
                 node = n.b;
                 break;
+            case Kind::kPart:
+                node = n.a;
+                break;
             default:
                 return n.nullable;
         }
@@ -343,6 +355,7 @@ ClosedGrammar::Split ClosedGrammar::split(uint32_t node, const std::vector<uint8
         }
         case Kind::kCapture:
             return split(n.b, in_component);
+        case Kind::kPart:
         case Kind::kNonempty:
             return split(n.a, in_component);
         case Kind::kRule:

@@ -26,6 +26,7 @@ public:
     std::span<const uint8_t> productive() const { return productive_; }
     std::span<const uint32_t> order() const { return order_; }
     bool rewritten() const { return rewritten_; }
+    uint64_t serial() const { return serial_; }  // no other grammar of the process has it
 
 private:
     void reach();
@@ -52,6 +53,7 @@ private:
     std::vector<uint32_t> order_;
     std::vector<std::vector<uint32_t>> corners_;  // by rule: the rules it can start with
     bool rewritten_ = false;
+    uint64_t serial_;
 };
 
 }  // namespace guided

@@ -110,7 +110,9 @@ void Expander::pop(uint32_t cont, std::vector<Head>& heads, bool& complete) {
             continue;
         }
         auto f = conts_.frame(top);
-        if (arena_[f.node].kind == Kind::kRepeat && !is_leaf(f.node)) {
+        if (is_mark(f)) {
+            pops_.push_back(f.parent);
+        } else if (arena_[f.node].kind == Kind::kRepeat && !is_leaf(f.node)) {
             if (f.minimum == 0 || nullable_[arena_[f.node].a]) pops_.push_back(f.parent);
             uint32_t more = f.maximum == kNone ? kNone : f.maximum - 1;
             uint32_t behind = frame(f.node, f.minimum ? f.minimum - 1 : 0, more, f.parent);
@@ -170,6 +172,10 @@ void Expander::open(uint32_t node, uint32_t parent, std::vector<Head>& heads) {
             }
             case Kind::kCapture:
                 node = n.b;
+                break;
+            case Kind::kPart:
+                parent = conts_.push(node, 1, 0, parent);
+                node = n.a;
                 break;
             case Kind::kNonempty:
                 node = n.a;

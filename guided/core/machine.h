@@ -11,6 +11,7 @@
 // - A repeat keeps its remaining counts in the frame: {0,100000} costs no nodes (`frame`).
 // - All calls of one rule in one closure are opened once, with the union of their continuations. Rules are opened in an order in
 //   which a rule comes before those it can start with; that order exists because left recursion was rewritten away (grammar.h).
+// - A part (arena.h) leaves a mark on the stack where it ends, so that its heads can be told from what follows (`is_mark`).
 // - A call in tail position pushes nothing, and a starred node is not pushed onto itself.
 // Which nodes are leaves is for the user of the class: bytes and characters in a terminal, whole terminals in a grammar.
 #pragma once
@@ -85,6 +86,9 @@ public:
 
     // The continuation "node, then parent".
     uint32_t frame(uint32_t node, uint32_t parent);
+
+    // The end of a part: popped as if it were not there.
+    bool is_mark(const Continuations::Frame& f) const { return f.minimum == 1 && arena_[f.node].kind == Kind::kPart; }
 
     Continuations& conts() { return conts_; }
     const Continuations& conts() const { return conts_; }

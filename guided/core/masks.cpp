@@ -2,11 +2,13 @@
 //
 // A terminal or a run contributes its residual table (tables.h): an inside row as it is, and its exit tries walked by the closure of its
 // continuation. Everything else walks the token trie, pruned by the bytes that the heads take; where such a walk comes to a large
-// subtree with a terminal in hand, the table of the terminal below that trie node takes over. Sets stay lists until the end.
+// subtree with a terminal in hand, the table of the terminal below that trie node takes over. Sets stay lists until the end. Heads inside a
+// part are a fragment (fragments.cpp), found once for all places.
 #include <algorithm>
 
 #include "automaton.h"
 #include "tables.h"
+#include "walk.h"
 
 namespace guided {
 
@@ -14,34 +16,12 @@ namespace {
 constexpr uint32_t kLargeSubtree = 256;  // trie nodes; a smaller one is walked rather than looked up
 }
 
-// Walk `trie` below `node` with the heads stack_[begin, end). `emit(node)`: its items are reached. `descend(node, depth, begin, end)`: true
-// if the caller has dealt with what is below. `depth`: bytes from the root.
-template <class Emit, class Descend>
-void Machine::walk(const Trie& trie, uint32_t node, size_t depth, size_t begin, size_t end, Emit&& emit,
-                   Descend&& descend) {
+// END is reached at `node` of `trie`: what goes on from there is a remainder.
+template <class Keep>
+void Machine::add_exits(const Trie& trie, uint32_t node, Keep&& keep, Mask& mask) {
     const Trie::Node& n = trie[node];
-    ByteSet bytes;
-    for (size_t i = begin; i < end; ++i) add_first(stack_[i], bytes);
-    auto visit = [&](uint32_t child, uint8_t byte) {
-        size_t top = stack_.size();
-        bool complete = false;
-        step_all(begin, end, byte, stack_, complete);
-        size_t made = stack_.size() - top;
-        if (made || complete) {
-            emit(child);
-            if (made && trie[child].child_count && !descend(child, depth + 1, top, stack_.size()))
-                walk(trie, child, depth + 1, top, stack_.size(), emit, descend);
-        }
-        stack_.resize(top);
-    };
-    if (bytes.count() < n.child_count) {
-        bytes.for_each([&](uint8_t byte) {
-            if (uint32_t child = trie.child(node, byte); child != kNone) visit(child, byte);
-        });
-    } else {
-        for (uint32_t child = n.first_child; child < n.first_child + n.child_count; ++child)
-            if (bytes.has(trie[child].byte)) visit(child, trie[child].byte);
-    }
+    for (uint32_t c = n.first_child; c < n.first_child + n.child_count; ++c)
+        mask.exits->add_below(trie, c, [&](Trie::Item item) { return keep(item) ? 0 : kNone; });
 }
 
 // All tokens below `trie_node` that the heads stack_[begin, end) allow. `depth`: bytes from the root of the trie.
@@ -64,8 +44,9 @@ void Machine::collect(uint32_t trie_node, size_t depth, size_t begin, size_t end
     }
     if (stack_.size() > top) {
         const Trie& trie = vocabulary_->trie();
-        auto emit = [&](uint32_t node) {
+        auto emit = [&](uint32_t node, bool complete) {
             for (auto item : trie.items(trie[node])) mask.tokens.push_back(item.token);
+            if (complete && mask.exits) add_exits(trie, node, [](Trie::Item) { return true; }, mask);
         };
         auto descend = [&](uint32_t node, size_t below, size_t from, size_t to) {
             if (!tables || trie[node].subtree < kLargeSubtree) return false;
@@ -87,7 +68,11 @@ bool Machine::collect_by_table(uint32_t trie_node, size_t depth, const Head& h, 
     Table& table = info.terminal->table(*vocabulary_, trie_node, depth, h.state, run);
     uint32_t behind = closure(h.cont);
     const ByteSet first = states_[behind].first;
-    if (!table.prepare_exits(first)) return false;
+    bool ends = mask.exits && states_[behind].complete;
+    ByteSet wanted = first;
+    if (ends) wanted |= mask.exits->wanted();
+    if (!table.prepare_exits(wanted)) return false;
+    if (mask.exits && info.removed) mask.unfit = true;
     uint32_t limit = !run || h.maximum == kNone ? kNone : h.state == Terminal::kStart ? h.maximum : h.maximum - 1;
     Table::Inside inside = table.inside(limit);
     mask.tokens.insert(mask.tokens.end(), inside.tokens.begin(), inside.tokens.end());
@@ -100,13 +85,23 @@ bool Machine::collect_by_table(uint32_t trie_node, size_t depth, const Head& h, 
     first.for_each([&](uint8_t byte) {
         const Trie* exits = table.exits(byte);
         if (!exits) return;
-        auto emit = [&](uint32_t node) {
+        auto fits = [&](Trie::Item item) { return !run || (item.count >= h.minimum && item.count <= h.maximum); };
+        auto emit = [&](uint32_t node, bool complete) {
             for (auto item : exits->items((*exits)[node]))
-                if (!run || (item.count >= h.minimum && item.count <= h.maximum)) mask.tokens.push_back(item.token);
+                if (fits(item)) mask.tokens.push_back(item.token);
+            if (complete && mask.exits) add_exits(*exits, node, fits, mask);
         };
         walk(*exits, Trie::kRoot, 0, top, end, emit, [](uint32_t, size_t, size_t, size_t) { return false; });
     });
     stack_.resize(top);
+    if (ends)
+        mask.exits->wanted().for_each([&](uint8_t byte) {
+            const Trie* exits = table.exits(byte);
+            if (!exits) return;
+            mask.exits->add_below(*exits, exits->child(Trie::kRoot, byte), [&](Trie::Item item) {
+                return !run || (item.count >= h.minimum && item.count <= h.maximum) ? 0 : kNone;
+            });
+        });
     if (info.removed && h.other != Terminal::kDead && mask.tokens.size() > before) {
         std::vector<uint32_t> exits(mask.tokens.begin() + static_cast<std::ptrdiff_t>(before), mask.tokens.end());
         mask.tokens.resize(before);
@@ -181,12 +176,22 @@ const Row& Machine::find_row(uint32_t state) {
     Mask mask;
     auto now = heads(state);
     stack_.clear();
+    std::vector<PartHeads> groups;
+    std::vector<Head> others;
     for (const Head& h : std::vector<Head>(now.begin(), now.end())) {
-        if (leaf(h.node).kind == Leaf::kToken)
+        if (leaf(h.node).kind == Leaf::kToken) {
             add_token_heads(h, mask);
-        else
-            stack_.push_back(h);
+        } else if (uint32_t mark = mark_of(h)) {
+            auto at = std::find_if(groups.begin(), groups.end(), [&](const PartHeads& g) { return g.mark == mark; });
+            if (at == groups.end()) at = groups.insert(at, {mark, {}});
+            at->heads.push_back(h);
+        } else {
+            others.push_back(h);
+        }
     }
+    for (const PartHeads& group : groups)
+        if (!collect_fragment(group, mask)) others.insert(others.end(), group.heads.begin(), group.heads.end());
+    stack_ = std::move(others);
     if (!stack_.empty()) collect(Trie::kRoot, 0, 0, stack_.size(), mask);
     stack_.clear();
     if (states_[state].complete)

@@ -9,9 +9,6 @@ namespace {
 constexpr size_t kShortList = 24;  // inside tokens that are listed rather than kept as a row
 constexpr size_t kPureExits = 8192;
 constexpr size_t kFewLong = 2048;  // tokens that are counted one by one rather than by a walk
-// Trie nodes below all exits with one first byte. Above, the plain trie is walked: such a byte both continues the terminal and follows
-// it, nearly everywhere.
-constexpr size_t kMaxExits = 200'000;
 
 const Utf8Automaton& beyond_ascii(uint32_t& start) {
     static Utf8Automaton automaton;
@@ -239,61 +236,16 @@ void Table::collect_exits(const ByteSet& first_bytes, std::vector<Exit>& out) co
 
 bool Table::prepare_exits(const ByteSet& first_bytes) {
     std::lock_guard lock(mutex_);
-    ByteSet missing;
-    bool fits = true;
-    first_bytes.for_each([&](uint8_t b) {
-        if (!prepared_.has(b)) missing.add(b);
-        fits &= !too_many_.has(b);
-    });
-    if (missing.empty() || !fits) return fits;
-    std::vector<Exit> found;
-    collect_exits(missing, found);
-    std::array<size_t, 256> sizes{};
-    for (const Exit& e : found) sizes[trie_[e.node].byte] += trie_[e.node].subtree;
-    missing.for_each([&](uint8_t b) {
-        prepared_.add(b);
-        if (sizes[b] > kMaxExits) {
-            too_many_.add(b);
-            fits = false;
-        }
-    });
-    struct Found {
-        size_t start, length;
-        uint32_t token, count;
-    };
-    struct Below {
-        uint32_t node;
-        size_t start, length;  // of its bytes since the exit, in `spelled`
-    };
-    std::string spelled;
-    std::array<std::vector<Found>, 256> remainders;
-    std::vector<Below> stack;
-    for (const Exit& e : found) {
-        uint8_t first = trie_[e.node].byte;
-        if (too_many_.has(first)) continue;
-        stack.push_back({e.node, spelled.size(), 1});
-        spelled.push_back(static_cast<char>(first));
-        while (!stack.empty()) {
-            Below b = stack.back();
-            stack.pop_back();
-            const Trie::Node& n = trie_[b.node];
-            for (auto item : trie_.items(n)) remainders[first].push_back({b.start, b.length, item.token, e.completed});
-            for (uint32_t k = n.first_child; k < n.first_child + n.child_count; ++k) {
-                size_t start = spelled.size();
-                spelled.append(spelled, b.start, b.length);
-                spelled.push_back(static_cast<char>(trie_[k].byte));
-                stack.push_back({k, start, b.length + 1});
-            }
-        }
+    ByteSet missing = exits_.missing(first_bytes);
+    if (!missing.empty()) {
+        std::vector<Exit> found;
+        collect_exits(missing, found);
+        Remainders::Collector collector(exits_, missing);
+        for (const Exit& e : found)
+            collector.add_below(trie_, e.node, [&](Trie::Item) { return e.completed; });
+        collector.finish();
     }
-    missing.for_each([&](uint8_t byte) {
-        if (remainders[byte].empty()) return;
-        std::vector<Trie::Entry> entries;
-        for (const Found& f : remainders[byte])
-            entries.push_back({std::string_view(spelled).substr(f.start, f.length), f.token, f.count});
-        exits_[byte] = std::make_unique<Trie>(std::move(entries));
-    });
-    return fits;
+    return !exits_.overflows(first_bytes);
 }
 
 }  // namespace guided

@@ -11,13 +11,13 @@
 // plain words), the whole subtree stays inside.
 #pragma once
 
-#include <array>
 #include <map>
 #include <memory>
 #include <mutex>
 #include <unordered_map>
 #include <vector>
 
+#include "remainders.h"
 #include "rows.h"
 #include "terminals.h"
 #include "vocabulary.h"
@@ -38,7 +38,7 @@ public:
     // Make the exit tries for these first bytes. False: one has too many exits, and the caller walks the plain trie.
     bool prepare_exits(const ByteSet& first_bytes);
     // The remainders that begin with `byte` (items: token, repetitions completed before it); null if none.
-    const Trie* exits(uint8_t byte) const { return exits_[byte].get(); }
+    const Trie* exits(uint8_t byte) const { return exits_[byte]; }
 
     size_t bytes() const {
         return sizeof(Table) + tokens_.capacity() * 4 + pure_exits_.capacity() * 8 + (full_ ? full_->words.size() * 4 : 0);
@@ -79,9 +79,7 @@ private:
     std::mutex mutex_;
     std::map<uint32_t, BasePtr> rows_by_limit_;
     std::unordered_map<uint32_t, Loops> loops_;
-    ByteSet prepared_;
-    ByteSet too_many_;  // first bytes with so many exits that they are not kept
-    std::array<std::unique_ptr<Trie>, 256> exits_;
+    Remainders exits_;
 };
 
 }  // namespace guided

@@ -159,6 +159,11 @@ void Terminal::find_byte_classes() {
     }
 }
 
+uint64_t Terminal::next_serial() {
+    static std::atomic<uint64_t> last{0};
+    return ++last;
+}
+
 void Terminal::charge(size_t steps) {
     if (work_left_->fetch_sub(static_cast<int64_t>(steps), std::memory_order_relaxed) <= 0)
         throw LimitExceeded("a pattern, or patterns that must hold together, are too large", "steps of work", kWork, "");

@@ -47,6 +47,7 @@ public:
     bool shortest(std::string& text);       // false if it is void
 
     bool is_used_up() const { return work_left_->load(std::memory_order_relaxed) <= 0; }
+    uint64_t serial() const { return serial_; }  // no other terminal of the process has it
     size_t bytes() const { return bytes_.load(std::memory_order_relaxed); }
     uint32_t state_count() const { return states_.size(); }
 
@@ -77,7 +78,10 @@ private:
     bool product_extends(uint32_t node, uint32_t a, uint32_t b);
     uint32_t search(uint32_t from, bool (*found)(const Terminal&, uint32_t), std::string* path);
 
+    static uint64_t next_serial();
+
     std::shared_ptr<std::atomic<int64_t>> work_left_;
+    const uint64_t serial_ = next_serial();
     Arena arena_;
     uint32_t root_;
     std::vector<uint8_t> nullable_, productive_;

@@ -7,6 +7,7 @@ namespace guided {
 
 namespace {
 constexpr size_t kTerminalBytes = size_t{512} << 20;   // kept for all grammars together; above, the oldest unused ones go
+constexpr size_t kFragments = 4096;
 constexpr size_t kLongestToken = 8192;              // walks of the trie recur once a byte
 constexpr size_t kOneTerminal = size_t{128} << 20;  // a terminal that has grown larger is made anew when next asked for
 
@@ -94,6 +95,14 @@ void Vocabulary::evict() {
         terminals_.erase(entry);
         at = ages_.erase(at);
     }
+}
+
+std::shared_ptr<Fragment> Vocabulary::fragment(const Hash128& key) {
+    std::lock_guard lock(mutex_);
+    if (fragments_.size() > kFragments) fragments_.clear();
+    std::shared_ptr<Fragment>& slot = fragments_[key];
+    if (!slot) slot = std::make_shared<Fragment>();
+    return slot;
 }
 
 size_t Vocabulary::terminal_count() {

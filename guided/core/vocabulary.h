@@ -11,11 +11,22 @@
 #include <vector>
 
 #include "arena.h"
+#include "remainders.h"
 #include "rows.h"
 #include "terminals.h"
 #include "trie.h"
 
 namespace guided {
+
+// What tokens do from some heads inside a part (arena.h) on, whatever follows the part: found by a Machine, shared by all grammars.
+struct Fragment {
+    std::mutex mutex;
+    uint32_t seen = 0;
+    bool known = false, unfit = false;
+    std::vector<uint32_t> tokens;  // that stay inside, or end with the part: few are listed, many are a row
+    BasePtr row;
+    Remainders exits;
+};
 
 class Vocabulary {
 public:
@@ -40,6 +51,8 @@ public:
     // The terminal of a regular node, shared by all grammars over this vocabulary.
     std::shared_ptr<Terminal> terminal(const Arena& arena, uint32_t node);
 
+    std::shared_ptr<Fragment> fragment(const Hash128& key);
+
     size_t terminal_count();
     size_t terminal_bytes();
 
@@ -63,6 +76,7 @@ private:
     std::unordered_map<Hash128, Kept, Hash128Hasher> terminals_;
     std::list<Hash128> ages_;  // least recently asked for first
     uint32_t asked_ = 0;
+    std::unordered_map<Hash128, std::shared_ptr<Fragment>, Hash128Hasher> fragments_;
 };
 
 }  // namespace guided

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from pathlib import Path
+from typing import Any
 
 import pytest
 import torch
@@ -80,3 +81,18 @@ def test_a_path_that_is_not_there_is_named(monkeypatch: pytest.MonkeyPatch) -> N
         load("./not/there/at/all")
     assert str(caught.value).startswith("no model can be loaded from './not/there/at/all': ")
     assert "mend: check the path" in str(caught.value)
+
+
+def test_an_absolute_path_that_is_not_there_asks_no_hub(tmp_path: Path) -> None:
+    with pytest.raises(GuidedError) as caught:
+        load(tmp_path / "not")
+    assert str(caught.value) == (
+        f"no model can be loaded from {str(tmp_path / 'not')!r}: there is no such folder\n"
+        "  mend: check the path"
+    )
+
+
+@pytest.mark.parametrize("model", [5, torch.nn.Linear(1, 1), b"folder"])
+def test_what_is_no_model_is_refused(model: Any) -> None:
+    with pytest.raises(TypeError, match="a model is a folder, a name, or a PreTrainedModel"):
+        load(model)

@@ -288,6 +288,10 @@ int main(int count, char** arguments) {
     uint64_t clock = static_cast<uint64_t>(Clock::now().time_since_epoch().count());
     uint64_t seed = count > 2 ? std::strtoull(arguments[2], nullptr, 10) : clock;
     std::signal(SIGABRT, tell_seed);
+    std::signal(SIGTERM, [](int signal) {  // one that hangs can be told, too
+        tell_seed(signal);
+        std::_Exit(1);
+    });
     std::signal(SIGSEGV, [](int signal) {
         tell_seed(signal);
         std::_Exit(1);

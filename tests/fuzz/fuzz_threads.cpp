@@ -5,6 +5,7 @@
 // As fuzz_core, but built under the thread sanitizer.
 #include <atomic>
 #include <chrono>
+#include <csignal>
 #include <cstdio>
 #include <cstdlib>
 #include <thread>
@@ -12,6 +13,11 @@
 #include "errors.h"
 #include "matcher.h"
 #include "random_grammar.h"
+
+// What the sanitizer finds is to end by a signal, in whose handler the seed is told.
+extern "C" const char* __tsan_default_options() {
+    return "abort_on_error=1:halt_on_error=1";
+}
 
 namespace {
 
@@ -31,9 +37,16 @@ struct Grammar {
     uint32_t start;
 };
 
-void fail(uint64_t seed, const char* what) {
-    std::fprintf(stderr, "fuzz_threads: violated: %s\nfuzz_threads: seed %llu\n", what,
-                 static_cast<unsigned long long>(seed));
+std::atomic<uint64_t> current_seed;
+
+void tell_seed(int) {
+    std::fprintf(stderr, "fuzz_threads: seed %llu\n",
+                 static_cast<unsigned long long>(current_seed.load()));
+    std::_Exit(1);
+}
+
+void fail(const char* what) {
+    std::fprintf(stderr, "fuzz_threads: violated: %s\n", what);
     std::abort();
 }
 
@@ -98,6 +111,7 @@ bool prepare(Random& random, std::shared_ptr<Vocabulary> vocabulary, const Limit
 }
 
 bool run_seed(uint64_t seed) {
+    current_seed = seed;
     Random random(seed), again(seed);
     auto vocabulary = fuzz::make_vocabulary(random);
     auto shared = fuzz::make_vocabulary(again);  // equal, and nothing is known about it yet
@@ -141,7 +155,7 @@ bool run_seed(uint64_t seed) {
         }
     });
     for (auto& thread : pool) thread.join();
-    if (!equal) fail(seed, "all threads see what one sees");
+    if (!equal) fail("all threads see what one sees");
     return true;
 }
 
@@ -152,6 +166,8 @@ int main(int count, char** arguments) {
     double seconds = count > 1 ? std::atof(arguments[1]) : 60;
     uint64_t clock = static_cast<uint64_t>(Clock::now().time_since_epoch().count());
     uint64_t seed = count > 2 ? std::strtoull(arguments[2], nullptr, 10) : clock;
+    std::signal(SIGABRT, tell_seed);
+    std::signal(SIGTERM, tell_seed);  // one that hangs can be told, too
     std::printf("fuzz_threads: from seed %llu\n", static_cast<unsigned long long>(seed));
     std::fflush(stdout);
     uint64_t run = 0, refused = 0;

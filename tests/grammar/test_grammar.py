@@ -198,3 +198,13 @@ def test_bytes_that_no_token_spells_are_named() -> None:
         "no token can write what must come next: one of the bytes b'[{'\n"
         "  mend: use a tokenizer that has a token for every byte, or change the grammar"
     )
+
+
+def test_a_pattern_that_nothing_matches_is_said_to_be_one(vocabulary: Vocabulary) -> None:
+    with pytest.raises(GrammarError, match="no text matches the pattern"):
+        Grammar.from_regex("(?<=ab)c").compile(vocabulary)
+
+
+def test_keywords_that_are_not_in_the_standard_are_listed() -> None:
+    grammar = Grammar.from_json_schema({"minimun": 1, "items": {"nullable": True}})
+    assert grammar.unknown == ["/minimun", "/items/nullable"]

@@ -88,3 +88,16 @@ def test_wrong_numbers_are_named(arguments: dict[str, Any], message: str) -> Non
     with pytest.raises(VocabularyError) as caught:
         Vocabulary.from_tokens([b"a", None], **arguments)
     assert str(caught.value) == message
+
+
+@pytest.mark.parametrize(
+    ("tokens", "eos", "message"),
+    [
+        pytest.param(["a", None], [1], "found 'a'", id="text instead of bytes"),
+        pytest.param({b"a": 0}, [1], "found {b'a': 0}", id="a table by spelling"),
+        pytest.param([b"a", None], 1, r"write eos=\[1\]", id="one end token by itself"),
+    ],
+)
+def test_wrong_types_are_named(tokens: Any, eos: Any, message: str) -> None:
+    with pytest.raises(TypeError, match=message):
+        Vocabulary.from_tokens(tokens, eos=eos)

@@ -32,6 +32,8 @@ def write_array(writer: Writer, shape: ArrayShape, level: int) -> Written:
     needed = prefix[:minimum] + ([rest] if minimum > len(prefix) else [])
     needs = writer.productivity.doubtful(needed)
     close = layout.close["]"]
+    prefix = [writer.item(node, layout) for node in prefix]
+    rest = writer.item(rest, layout)
     if not prefix:
         content = (
             NEVER if maximum == 0 else list_of(arena, layout, rest, max(minimum, 1), maximum, "]")
@@ -43,10 +45,10 @@ def write_array(writer: Writer, shape: ArrayShape, level: int) -> Written:
         most = None if maximum is None else maximum - count
         tail = arena.sequence([more_of(arena, layout, rest, max(minimum - count, 0), most), close])
     for written in range(count - 1, 0, -1):
-        tail = arena.sequence([*layout.comma, prefix[written], layout.after_value, tail])
+        tail = arena.sequence([*layout.comma, prefix[written], tail])
         if written >= minimum:
             tail = arena.choice([tail, close])
-    content = arena.sequence([prefix[0], layout.after_value, tail])
+    content = arena.sequence([prefix[0], tail])
     return layout.enclose(arena, "[]", content, minimum == 0), needs
 
 

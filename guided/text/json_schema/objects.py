@@ -40,12 +40,12 @@ def write_object(writer: Writer, shape: ObjectShape, level: int) -> Written:
                 writer.reason = forbidden_property(name, shape)
             return NOTHING
     sequence, choice = arena.sequence, arena.choice
-    colon, comma, after_value = layout.colon, layout.comma, layout.after_value
+    colon, comma = layout.colon, layout.comma
     close = layout.close["}"]
     keys, rest = _additional(writer, shape, layout, level)
     may_close = True
     for name, value in reversed(values):
-        pair = sequence([_key(writer, name), *colon, value, after_value, rest])
+        pair = sequence([_key(writer, name), *colon, writer.member(value, layout), rest])
         if name in required:
             keys = pair
             rest = sequence([*comma, keys])
@@ -76,7 +76,7 @@ def _additional(writer: Writer, shape: ObjectShape, layout: Layout, level: int) 
     if value == NEVER:
         return NEVER, close
     key = writer.scalars.key(frozenset(shape.properties).union(shape.required))
-    pair = arena.sequence([key, *layout.colon, value])
+    pair = arena.sequence([key, *layout.colon, writer.member(value, layout)])
     more = more_of(arena, layout, pair, 0, None)
     return list_of(arena, layout, pair, 1, None, "}"), arena.sequence([more, close])
 

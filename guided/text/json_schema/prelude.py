@@ -29,21 +29,27 @@ class Layout(NamedTuple):
 
     Attributes:
         before_first: between an opening bracket and what follows it.
+        before_value: between a colon and the value.
         after_value: between a value and the comma or bracket that follows.
         comma: the comma and what follows it.
-        colon: the colon with its surroundings.
+        colon: the colon and what stands before it.
         brackets: each bracket by itself.
         close: each closing bracket with what stands before it, beyond `after_value`.
         is_blank_shared: an empty container may hold `before_first`.
     """
 
     before_first: int
+    before_value: int
     after_value: int
     comma: tuple[int, ...]
     colon: tuple[int, ...]
     brackets: dict[str, int]
     close: dict[str, int]
     is_blank_shared: bool
+
+    def member(self, arena: Arena, value: int) -> int:
+        """Return a value behind its colon or comma, with the blanks around it, as one part."""
+        return arena.part(arena.sequence([self.before_value, value, self.after_value]))
 
     def enclose(self, arena: Arena, brackets: str, content: int, may_be_empty: bool) -> int:
         """Put brackets around `content`, which ends in the closing one, or around nothing."""
@@ -119,9 +125,9 @@ class Prelude:
         else:
             value = self._values[level + 1 if self.is_indented else 0]
             layout = self._layouts[level]
-            pair = arena.sequence([self.string, *layout.colon, value])
+            pair = arena.sequence([self.string, *layout.colon, layout.member(arena, value)])
             for all_of_level, brackets, part in (
-                (self._arrays, "[]", value),
+                (self._arrays, "[]", arena.part(arena.sequence([value, layout.after_value]))),
                 (self._objects, "{}", pair),
             ):
                 all_of_level[level] = layout.enclose(
@@ -135,11 +141,13 @@ class Prelude:
 def list_of(
     arena: Arena, layout: Layout, part: int, minimum: int, maximum: int | None, bracket: str
 ) -> int:
-    """Match from `minimum`, at least 1, to `maximum` parts, and the closing bracket."""
+    """Match from `minimum`, at least 1, to `maximum` parts, and the closing bracket.
+
+    A part ends with the blanks after it.
+    """
     return arena.sequence(
         [
             part,
-            layout.after_value,
             more_of(arena, layout, part, minimum - 1, None if maximum is None else maximum - 1),
             layout.close[bracket],
         ]
@@ -148,7 +156,7 @@ def list_of(
 
 def more_of(arena: Arena, layout: Layout, part: int, minimum: int, maximum: int | None) -> int:
     """Match so many parts, each after a comma."""
-    return arena.repeat(arena.sequence([*layout.comma, part, layout.after_value]), minimum, maximum)
+    return arena.repeat(arena.sequence([*layout.comma, part]), minimum, maximum)
 
 
 @lru_cache(maxsize=16)
@@ -163,13 +171,13 @@ def _layout(arena: Arena, whitespace: Whitespace, level: int) -> Layout:
     if whitespace == "flexible":
         blank = arena.char_class([(9, 10), (13, 13), (32, 32)])
         gap = arena.repeat(blank, 0, WHITESPACE_BOUND)
-        return Layout(gap, gap, (comma, gap), (gap, colon, gap), brackets, brackets, True)
+        return Layout(gap, gap, gap, (comma, gap), (gap, colon), brackets, brackets, True)
     if whitespace == "compact":
-        return Layout(EMPTY, EMPTY, (comma,), (colon,), brackets, brackets, True)
+        return Layout(EMPTY, EMPTY, EMPTY, (comma,), (colon,), brackets, brackets, True)
     # As json.dumps(indent=...) writes it.
     assert isinstance(whitespace, int)
     inner = "\n" + " " * (whitespace * (level + 1))
     outer = "\n" + " " * (whitespace * level)
     close = {bracket: arena.literal(outer + bracket) for bracket in "]}"}
     comma, colon = arena.literal("," + inner), arena.literal(": ")
-    return Layout(arena.literal(inner), EMPTY, (comma,), (colon,), brackets, close, False)
+    return Layout(arena.literal(inner), EMPTY, EMPTY, (comma,), (colon,), brackets, close, False)

@@ -13,7 +13,7 @@ from guided.errors import SchemaError
 from guided.text.json_schema.arrays import NOTHING, Written, write_array
 from guided.text.json_schema.contradictions import nothing_fits, too_deep_to_indent
 from guided.text.json_schema.objects import write_object
-from guided.text.json_schema.prelude import INDENTED_LEVELS, Prelude
+from guided.text.json_schema.prelude import INDENTED_LEVELS, Layout, Prelude
 from guided.text.json_schema.productivity import Productivity
 from guided.text.json_schema.reader import Reader
 from guided.text.json_schema.scalars import Scalars
@@ -57,6 +57,7 @@ class Writer:
         self.productivity = Productivity()
         self.reason: Reason | None = None
         self._written: dict[_Key, int] = {}
+        self._members: dict[tuple[int, int, int], int] = {}
         self._open: dict[_Key, int | None] = {}
         self._queue: deque[tuple[_Key, int, int]] = deque()
         self._reasons: dict[_Key, Reason | None] = {}
@@ -95,6 +96,18 @@ class Writer:
         elif node == NEVER:
             self.reason = self._reasons[key]
         return node
+
+    def member(self, value: int, layout: Layout) -> int:
+        """Return a value of an object as it stands behind its colon."""
+        key = (value, layout.before_value, layout.after_value)
+        node = self._members.get(key)
+        if node is None:
+            node = self._members[key] = layout.member(self.arena, value)
+        return node
+
+    def item(self, value: int, layout: Layout) -> int:
+        """Return an item of an array as it stands behind the blanks before it."""
+        return self.arena.part(self.arena.sequence([value, layout.after_value]))
 
     def _write(self, key: _Key, level: int) -> int:
         shape = self.reader.shape(key[0])

@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import json
+from types import MappingProxyType
 from typing import Any, Literal
 
 import pydantic
 import pytest
 
-from guided.errors import UnsupportedError
+from guided.errors import SchemaError, UnsupportedError
 from guided.text.json_schema import compile_schema
 from tests.text.json_schema.matching import ACCEPT, REJECT, language, matches
 
@@ -149,3 +150,14 @@ def test_compiling_leaves_the_schema_and_other_schemas_alone() -> None:
     second = compile_schema(schema)
     assert json.dumps(schema) == before
     assert (first.start, len(first.arena)) == (second.start, len(second.arena))
+
+
+def test_any_mapping_is_taken() -> None:
+    assert matches(MappingProxyType({"type": "null"}), "null") is ACCEPT
+
+
+@pytest.mark.parametrize("schema", [list[int], int, Person(name="a", age=1), object()])
+def test_what_is_no_json_is_refused_with_the_way_to_it(schema: Any) -> None:
+    with pytest.raises(SchemaError) as caught:
+        compile_schema(schema)
+    assert "pydantic.TypeAdapter(type).json_schema()" in str(caught.value)

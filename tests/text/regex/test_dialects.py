@@ -141,3 +141,8 @@ def test_the_final_newline_is_pythons_only_when_searching() -> None:
     assert not Pattern("^a$").matches("a\n")
     assert not Pattern("^a$", search=True, dialect="ecma").matches("a\n")
     assert re.search("^a$", "a\n")
+
+
+def test_an_unknown_dialect_is_named() -> None:
+    with pytest.raises(ValueError, match='dialect must be "python" or "ecma", not \'pcre\''):
+        Pattern("a", dialect="pcre")  # type: ignore[arg-type]

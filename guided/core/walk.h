@@ -1,0 +1,39 @@
+// The walk of a trie by heads, for masks.cpp and fragments.cpp.
+#pragma once
+
+#include "automaton.h"
+
+namespace guided {
+
+// Walk `trie` below `node` with the heads stack_[begin, end). `emit(node, complete)`: its items are
+// reached; END is among what may follow. `descend(node, depth, begin, end)`: true
+// if the caller has dealt with what is below. `depth`: bytes from the root.
+template <class Emit, class Descend>
+void Machine::walk(const Trie& trie, uint32_t node, size_t depth, size_t begin, size_t end, Emit&& emit,
+                   Descend&& descend) {
+    const Trie::Node& n = trie[node];
+    ByteSet bytes;
+    for (size_t i = begin; i < end; ++i) add_first(stack_[i], bytes);
+    auto visit = [&](uint32_t child, uint8_t byte) {
+        size_t top = stack_.size();
+        bool complete = false;
+        step_all(begin, end, byte, stack_, complete);
+        size_t made = stack_.size() - top;
+        if (made || complete) {
+            emit(child, complete);
+            if (made && trie[child].child_count && !descend(child, depth + 1, top, stack_.size()))
+                walk(trie, child, depth + 1, top, stack_.size(), emit, descend);
+        }
+        stack_.resize(top);
+    };
+    if (bytes.count() < n.child_count) {
+        bytes.for_each([&](uint8_t byte) {
+            if (uint32_t child = trie.child(node, byte); child != kNone) visit(child, byte);
+        });
+    } else {
+        for (uint32_t child = n.first_child; child < n.first_child + n.child_count; ++child)
+            if (bytes.has(trie[child].byte)) visit(child, trie[child].byte);
+    }
+}
+
+}  // namespace guided
