@@ -326,7 +326,7 @@ uint32_t Machine::find_next(uint32_t state, uint32_t token) {
         if (!ordinary || leaf(h.node).kind != Leaf::kToken) continue;
         const Arena::Node& n = arena_[h.node];
         auto ids = arena_.ids(n);
-        if (std::binary_search(ids.begin(), ids.end(), token) == !n.c) append(h.cont, h.guard, by_id, complete);
+        if (std::binary_search(ids.begin(), ids.end(), token) == !n.c) append(h.cont, 0, by_id, complete);  // no lexeme goes on across a token
     }
     bool by_bytes = false;
     if (vocabulary_->spells(token)) {

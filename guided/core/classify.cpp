@@ -8,7 +8,8 @@ namespace guided {
 
 namespace {
 constexpr size_t kWideChoice = 64;   // options; above, a regular choice is one terminal
-constexpr int kWideOverlap = 2;      // bytes that may both continue a part and follow it; above, the two are one terminal
+constexpr uint32_t kLongCount = 8;   // of a repeat; above, a terminal would have a state for each count
+constexpr int kWideOverlap = 2;      // bytes that may both continue a counted repeat and follow it; above, the two are one terminal
 }  // namespace
 
 const Machine::LeafInfo& Machine::leaf(uint32_t node) {
@@ -126,6 +127,7 @@ Machine::Group Machine::find_group(uint32_t sequence) {
     ByteSet tail;
     uint32_t node = sequence;
     bool nullable = true;
+    int bearable = 0;  // where nothing is counted, one terminal is best as soon as the next byte does not tell
     for (;;) {
         const Arena::Node& n = arena_[node];
         bool last = n.kind != Kind::kSequence;
@@ -134,11 +136,13 @@ Machine::Group Machine::find_group(uint32_t sequence) {
         // Parts come together because an earlier one may have gone on where a later one began, so it may go on still.
         tail |= tail_bytes(part);
         if (arena_[part].nullable) tail |= first_bytes(part);
+        const Arena::Node& p = arena_[part];
+        if (p.kind == Kind::kRepeat && p.c != kNone && p.c > kLongCount) bearable = kWideOverlap;
         parts.push_back(part);
         nullable &= arena_[part].nullable;
         node = last ? Arena::kEmptyNode : n.b;
         // What follows is not known where the rest may be empty or is no regular node: then the next byte is taken to tell.
-        if (last || (tail & first_bytes(node)).count() <= kWideOverlap) break;
+        if (last || (tail & first_bytes(node)).count() <= bearable) break;
     }
     if (parts.size() < 2) return {};
     Arena scratch;

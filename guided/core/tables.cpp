@@ -8,15 +8,8 @@ namespace {
 
 constexpr size_t kShortList = 24;  // inside tokens that are listed rather than kept as a row
 constexpr size_t kPureExits = 8192;
+constexpr size_t kSafeStates = 48;
 constexpr size_t kFewLong = 2048;  // tokens that are counted one by one rather than by a walk
-
-const Utf8Automaton& beyond_ascii(uint32_t& start) {
-    static Utf8Automaton automaton;
-    static const CodeRange range{0x80, 0x10ffff};
-    static const uint32_t first = automaton.start({&range, 1});
-    start = first;
-    return automaton;
-}
 
 }  // namespace
 
@@ -36,7 +29,8 @@ Table::Table(Terminal& terminal, Vocabulary& vocabulary, uint32_t trie_node, siz
       state_(state),
       run_(run) {
     find_inside();
-    loops_.clear();
+    safe_.clear();
+    ends_.clear();
 }
 
 void Table::find_inside() {
@@ -64,7 +58,7 @@ void Table::find_inside() {
                 continue;
             }
             const Trie::Summary* below = trie_.summary(child);
-            bool all = below && loops_below(to, *below);
+            bool all = below && is_safe(to, *below);
             auto items = all ? trie_.items_below(child) : trie_.items(child);
             if (!items.empty()) inside.push_back(items);
             count += items.size();
@@ -82,39 +76,99 @@ void Table::find_inside() {
     full_ = vocabulary_.rows().base(std::move(words));
 }
 
-// All bytes below lead from `state` back to it: nothing below can die, and no byte that is not one of the loop's leaves.
-bool Table::loops_below(uint32_t state, const Trie::Summary& below) {
-    auto [at, fresh] = loops_.try_emplace(state);
-    Loops& loops = at->second;
-    bool ends;
-    if (fresh) {
-        loops.ascii[0] = loops.ascii[1] = 0;
-        for (uint8_t b = 0; b < 128; ++b)
-            if (next(state, b, ends) == state) loops.ascii[b >> 6] |= uint64_t{1} << (b & 63);
-    }
-    if (below.ascii[0] & ~loops.ascii[0] || below.ascii[1] & ~loops.ascii[1]) return false;
-    if (!below.high) return true;
+// Nothing below can die from `state` on, so nothing leaves there either, but on bytes that could as well go on.
+bool Table::is_safe(uint32_t state, const Trie::Summary& below) {
+    uint32_t start = AnyCharacter::instance().start;
+    if (below.utf8_state == start) return takes_safely(state, below);
     if (!below.clean) return false;
-    if (loops.others < 0) {
-        uint32_t start;
-        beyond_ascii(start);
-        loops.others = returns(state, state, start);
+    // Within a character: safe if it is so whichever way the character ends.
+    auto [at, fresh] = ends_.try_emplace(uint64_t{state} << 32 | below.utf8_state);
+    std::vector<uint32_t>& ends = at->second;
+    if (fresh) {
+        if (!character_ends(state, below.utf8_state, ends)) ends.clear();
+        std::sort(ends.begin(), ends.end());
+        ends.erase(std::unique(ends.begin(), ends.end()), ends.end());
     }
-    return loops.others;
+    return !ends.empty() && std::all_of(ends.begin(), ends.end(), [&](uint32_t s) { return takes_safely(s, below); });
 }
 
-// Whichever character is read on from `utf8_state`, `to` becomes `state`.
-bool Table::returns(uint32_t to, uint32_t state, uint32_t utf8_state) const {
-    uint32_t start;
-    for (const auto& edge : beyond_ascii(start).edges(utf8_state)) {
+bool Table::takes_safely(uint32_t state, const Trie::Summary& below) {
+    auto [at, fresh] = safe_.try_emplace(state);
+    Safe& safe = at->second;
+    if (fresh) find_safe(state, safe);
+    if (below.ascii[0] & ~safe.ascii[0] || below.ascii[1] & ~safe.ascii[1]) return false;
+    if (!below.high) return true;
+    if (!below.clean) return false;
+    if (safe.others < 0) safe.others = find_others(safe);
+    return safe.others;
+}
+
+bool Table::takes_all(uint32_t state, const Safe& safe) const {
+    const ByteSet& allowed = terminal_.allowed(state);
+    for (uint8_t b = 0; b < 128; ++b)
+        if (safe.has(b) && !allowed.has(b)) return false;
+    return true;
+}
+
+// Start from all bytes that the state takes, and drop those that lead to a state which does not take all the others: in a JSON string
+// that is the backslash.
+void Table::find_safe(uint32_t state, Safe& safe) const {
+    const ByteSet& allowed = terminal_.allowed(state);
+    for (uint8_t b = 0; b < 128; ++b)
+        if (allowed.has(b)) safe.ascii[b >> 6] |= uint64_t{1} << (b & 63);
+    for (bool settled = false; !settled;) {
+        settled = true;
+        safe.states.assign(1, state);
+        for (size_t i = 0; i < safe.states.size(); ++i) {
+            for (uint8_t b = 0; b < 128; ++b) {
+                bool ends;
+                if (!safe.has(b)) continue;
+                uint32_t to = next(safe.states[i], b, ends);
+                if (std::find(safe.states.begin(), safe.states.end(), to) != safe.states.end()) continue;
+                if (safe.states.size() < kSafeStates && takes_all(to, safe)) {
+                    safe.states.push_back(to);
+                } else {
+                    safe.ascii[b >> 6] &= ~(uint64_t{1} << (b & 63));
+                    settled = false;
+                }
+            }
+        }
+    }
+}
+
+bool Table::find_others(Safe& safe) const {
+    const uint32_t start = AnyCharacter::instance().start;
+    std::vector<uint32_t> states = safe.states, ends;
+    for (size_t i = 0; i < states.size(); ++i) {
+        ends.clear();
+        if (!character_ends(states[i], start, ends)) return false;
+        bool unused;
+        for (uint8_t b = 0; b < 128; ++b)
+            if (safe.has(b)) ends.push_back(next(states[i], b, unused));
+        for (uint32_t to : ends) {
+            if (std::find(states.begin(), states.end(), to) != states.end()) continue;
+            if (states.size() >= kSafeStates || !takes_all(to, safe)) return false;
+            states.push_back(to);
+        }
+    }
+    return true;
+}
+
+// The states that the characters beyond ASCII, read on from `utf8_state`, lead to; false if one of them cannot be read.
+bool Table::character_ends(uint32_t state, uint32_t utf8_state, std::vector<uint32_t>& ends) const {
+    for (const auto& edge : AnyCharacter::instance().automaton.edges(utf8_state)) {
+        if (edge.high < 0x80) continue;
         uint32_t before = kNone;
         for (unsigned b = edge.low; b <= edge.high; ++b) {
-            bool ends;
-            uint32_t after = next(to, static_cast<uint8_t>(b), ends);
-            if (after == before) continue;
-            if (after == Terminal::kDead) return false;
-            before = after;
-            if (edge.target == Utf8Automaton::kDone ? after != state : !returns(after, state, edge.target)) return false;
+            bool unused;
+            uint32_t to = next(state, static_cast<uint8_t>(b), unused);
+            if (to == before) continue;
+            if (to == Terminal::kDead) return false;
+            before = to;
+            if (edge.target == Utf8Automaton::kDone)
+                ends.push_back(to);
+            else if (!character_ends(to, edge.target, ends))
+                return false;
         }
     }
     return true;

@@ -7,8 +7,8 @@
 // - exits: for each first byte of a remainder a small trie of remainders, made when a continuation can start with that byte.
 // The mask of a head is then its inside row and a walk of its exit tries by the continuation: hundreds of nodes, not 100,000.
 //
-// The walk itself passes over most of the trie: where a state comes back to itself on all bytes of a subtree (the inside of a string, on
-// plain words), the whole subtree stays inside.
+// The walk itself passes over most of the trie: where no byte of a subtree can end what is matched (the inside of a string, on plain
+// words), the whole subtree stays inside.
 #pragma once
 
 #include <map>
@@ -48,15 +48,21 @@ private:
     struct Exit {
         uint32_t node, completed;  // of the remainder's first byte; repetitions before it
     };
-    struct Loops {  // bytes on which a state comes back to itself
-        uint64_t ascii[2];
-        int others = -1;  // all characters beyond ASCII do; -1: not asked yet
+    struct Safe {  // bytes of which any sequence, from a state on, stays inside
+        uint64_t ascii[2] = {0, 0};
+        std::vector<uint32_t> states;  // all that such sequences lead to
+        int others = -1;               // characters beyond ASCII are safe too; -1: not asked yet
+        bool has(uint8_t b) const { return ascii[b >> 6] >> (b & 63) & 1; }
     };
 
     uint32_t next(uint32_t state, uint8_t byte, bool& ends) const;
     void find_inside();
-    bool loops_below(uint32_t state, const Trie::Summary& below);
-    bool returns(uint32_t to, uint32_t state, uint32_t utf8_state) const;
+    bool is_safe(uint32_t state, const Trie::Summary& below);
+    bool takes_safely(uint32_t state, const Trie::Summary& below);
+    void find_safe(uint32_t state, Safe& safe) const;
+    bool find_others(Safe& safe) const;
+    bool takes_all(uint32_t state, const Safe& safe) const;
+    bool character_ends(uint32_t state, uint32_t utf8_state, std::vector<uint32_t>& ends) const;
     void count_repetitions();
     uint32_t begun(uint32_t token) const;
     BasePtr row_within(uint32_t limit);
@@ -78,7 +84,8 @@ private:
 
     std::mutex mutex_;
     std::map<uint32_t, BasePtr> rows_by_limit_;
-    std::unordered_map<uint32_t, Loops> loops_;
+    std::unordered_map<uint32_t, Safe> safe_;                   // while the table is made
+    std::unordered_map<uint64_t, std::vector<uint32_t>> ends_;  // by state and UTF-8 state, likewise
     Remainders exits_;
 };
 

@@ -58,24 +58,28 @@ Trie::Trie(std::vector<Entry> entries) {
 }
 
 void Trie::summarize() {
-    Utf8Automaton utf8;
-    const CodeRange all{0, 0x10ffff};
-    const uint32_t boundary = utf8.start({&all, 1});
-    std::vector<bool> clean(size());  // of the bytes below a node, read from a character's beginning
-    auto clean_below = [&](auto& self, uint32_t node, uint32_t state) -> bool {
-        const Node& n = nodes_[node];
-        for (uint32_t c = n.first_child; c < n.first_child + n.child_count; ++c) {
-            uint32_t to = utf8.step(state, nodes_[c].byte);
-            if (to == kNone || !(to == Utf8Automaton::kDone ? clean[c] : self(self, c, to))) return false;
+    const AnyCharacter& any = AnyCharacter::instance();
+    std::vector<uint32_t> states(size(), kNone);  // kNone: not the beginning of a text
+    states[kRoot] = any.start;
+    for (uint32_t id = 0; id < size(); ++id) {
+        const Node& n = nodes_[id];
+        for (uint32_t c = n.first_child; c < n.first_child + n.child_count && states[id] != kNone; ++c) {
+            uint32_t to = any.automaton.step(states[id], nodes_[c].byte);
+            states[c] = to == Utf8Automaton::kDone ? any.start : to;
         }
-        return true;
-    };
-    for (uint32_t id = size(); id-- > 0;) clean[id] = clean_below(clean_below, id, boundary);
+    }
+    std::vector<bool> clean(size());
+    for (uint32_t id = size(); id-- > 0;) {
+        const Node& n = nodes_[id];
+        clean[id] = states[id] != kNone;
+        for (uint32_t c = n.first_child; c < n.first_child + n.child_count && clean[id]; ++c) clean[id] = clean[c];
+    }
     for (uint32_t id = size(); id-- > 0;) {
         Node& n = nodes_[id];
         if (n.subtree < kSummarized) continue;
         Summary s;
         s.clean = clean[id];
+        s.utf8_state = states[id];
         auto add = [&](uint8_t b) {
             if (b < 128)
                 s.ascii[b >> 6] |= uint64_t{1} << (b & 63);

@@ -33,7 +33,8 @@ public:
     struct Summary {  // of the bytes below a node
         uint64_t ascii[2] = {0, 0};
         bool high = false;   // some are 0x80 or above
-        bool clean = false;  // read from here, they are whole UTF-8 characters, the last one perhaps cut short
+        bool clean = false;  // all from the root on are whole UTF-8 characters, the last one perhaps cut short
+        uint32_t utf8_state = 0;  // of AnyCharacter, at the node itself
         bool has(uint8_t b) const { return b < 128 ? ascii[b >> 6] >> (b & 63) & 1 : high; }
     };
 

@@ -68,6 +68,16 @@ uint32_t Utf8Automaton::build(std::span<const Sequence> sequences, int depth) {
     return intern(std::move(edges));
 }
 
+const AnyCharacter& AnyCharacter::instance() {
+    static const AnyCharacter made = [] {
+        AnyCharacter any;
+        const CodeRange all[] = {{0, 0xd7ff}, {0xe000, 0x10ffff}};  // surrogates are no characters
+        any.start = any.automaton.start(all);
+        return any;
+    }();
+    return made;
+}
+
 uint32_t Utf8Automaton::start(std::span<const CodeRange> ranges) {
     std::vector<Sequence> sequences;
     for (auto [low, high] : ranges) split(low, high, sequences);

@@ -46,4 +46,11 @@ private:
     std::map<std::vector<uint32_t>, uint32_t> known_;
 };
 
+// The automaton of any one character.
+struct AnyCharacter {
+    Utf8Automaton automaton;
+    uint32_t start;
+    static const AnyCharacter& instance();
+};
+
 }  // namespace guided

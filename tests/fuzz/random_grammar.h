@@ -90,7 +90,7 @@ class GrammarMaker {
     uint32_t repeat(uint32_t body) {
         uint32_t minimum = random_.below(5);
         if (random_.one_in(2)) return arena_.repeat(body, minimum, guided::kNone);
-        uint32_t extra = random_.one_in(8) ? 1000 : random_.below(4);
+        uint32_t extra = random_.one_in(8) ? 200 : random_.below(4);
         return arena_.repeat(body, minimum, minimum + extra);
     }
     uint32_t token() {

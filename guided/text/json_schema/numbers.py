@@ -58,7 +58,7 @@ def any_integer(arena: Arena) -> int:
 
 def constant(arena: Arena, value: Decimal) -> int:
     """Match the usual spellings of one number."""
-    spellings = set()
+    spellings: set[str] = set()
     plain = f"{value:f}"
     if "." in plain:
         plain = plain.rstrip("0").rstrip(".")
