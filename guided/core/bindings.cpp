@@ -270,6 +270,12 @@ uint32_t clamp_token(int64_t token) {  // one that no vocabulary has is simply n
     return token < 0 || token >= kNone ? kNone - 1 : static_cast<uint32_t>(token);
 }
 
+int64_t token_number(nb::handle item) {
+    int64_t token;
+    if (!nb::try_cast<int64_t>(item, token)) throw nb::type_error("a token is an int");
+    return token;
+}
+
 void accept(Matcher& m, int64_t token) {
     uint32_t t = clamp_token(token);
     bool known = m.machine().known_next(m.state(), t) != kNone, accepted;
@@ -295,13 +301,13 @@ void fill_mask(Matcher& m, nb::handle row) {
 
 std::vector<uint32_t> token_list(nb::handle sequence) {
     std::vector<uint32_t> tokens;
-    for (nb::handle item : nb::iter(sequence)) tokens.push_back(clamp_token(nb::cast<int64_t>(item)));
+    for (nb::handle item : nb::iter(sequence)) tokens.push_back(clamp_token(token_number(item)));
     return tokens;
 }
 
 void accept_all(Matcher& m, nb::handle sequence) {
     std::vector<int64_t> given;
-    for (nb::handle item : nb::iter(sequence)) given.push_back(nb::cast<int64_t>(item));
+    for (nb::handle item : nb::iter(sequence)) given.push_back(token_number(item));
     std::vector<uint32_t> tokens;
     for (int64_t token : given) tokens.push_back(clamp_token(token));
     size_t done = 0;
@@ -321,7 +327,10 @@ void accept_all(Matcher& m, nb::handle sequence) {
 
 void fill_masks_py(nb::handle matchers, nb::handle mask, int threads) {
     std::vector<Matcher*> list;
-    for (nb::handle item : nb::iter(matchers)) list.push_back(nb::cast<Matcher*>(item));
+    for (nb::handle item : nb::iter(matchers)) {
+        if (!nb::isinstance<Matcher>(item)) throw nb::type_error("fill_masks takes a sequence of matchers");
+        list.push_back(nb::cast<Matcher*>(item));
+    }
     uint32_t words = list.empty() ? 0 : list[0]->machine().vocabulary().words();
     for (Matcher* m : list)
         if (m->machine().vocabulary().words() != words)
@@ -408,7 +417,7 @@ void bind_arena(nb::module_& m) {
         .def("__len__", &Arena::size)
         .def("literal", [](Arena& a, nb::handle data) { return a.literal(text_of(data)); }, "data"_a)
         .def("char_class",
-             [](Arena& a, std::vector<CodeRange> ranges) { return a.char_class(ranges); }, "ranges"_a)
+             [](Arena& a, const std::vector<CodeRange>& ranges) { return a.char_class(ranges); }, "ranges"_a)
         .def("sequence", [](Arena& a, nb::handle nodes) { return a.sequence(node_list(nodes)); }, "nodes"_a)
         .def("choice", [](Arena& a, nb::handle nodes) { return a.choice(node_list(nodes)); }, "nodes"_a)
         .def("repeat",
@@ -534,7 +543,7 @@ void bind_matcher(nb::module_& m) {
     nb::class_<Matcher>(m, "Matcher", nb::is_weak_referenceable())
         .def(nb::init<Automaton&>(), "source"_a)
         .def(nb::init<const Matcher&>(), "source"_a)
-        .def("fill_mask", &fill_mask, "row"_a)
+        .def("fill_mask", &fill_mask, "row"_a.none())
         .def("can_accept",
              [](Matcher& m, int64_t token) { return m.can_accept(clamp_token(token)); }, "token"_a)
         .def("accept", &accept, "token"_a)

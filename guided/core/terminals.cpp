@@ -297,6 +297,10 @@ uint32_t Terminal::find_next(uint32_t state, uint8_t byte_class) {
     charge(from.size() + 1);
     for (const Head& h : from) step(h, representative_[byte_class], to, accepting);
     normalize(to, machine_->conts());
+    size_t members = 0;  // of unions: as much work as heads are
+    for (const Head& h : to)
+        if (machine_->conts().is_union(h.cont)) members += machine_->conts().members(h.cont).size();
+    charge(to.size() + members);
     if (to.size() > kMaxHeads)
         throw LimitExceeded("a pattern is too ambiguous", "heads of a pattern", kMaxHeads, "");
     uint32_t found = to.empty() && !accepting ? kDead : intern(to, accepting);

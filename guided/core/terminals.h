@@ -56,7 +56,7 @@ public:
     Table& table(Vocabulary& vocabulary, uint32_t trie_node, size_t depth, uint32_t state, bool run);
 
 private:
-    static constexpr int64_t kWork = 4'000'000;  // heads advanced in a life, operands included: some seconds
+    static constexpr int64_t kWork = 10'000'000;  // heads advanced in a life, operands included: some seconds
     void charge(size_t steps);
     Terminal(const Arena& from, uint32_t node, std::shared_ptr<std::atomic<int64_t>> work_left);
 

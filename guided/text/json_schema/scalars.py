@@ -16,6 +16,7 @@ from guided.text.json_schema.contradictions import (
     none_of_list,
 )
 from guided.text.json_schema.document import describe
+from guided.text.json_schema.lengths import within_lengths
 from guided.text.json_schema.prelude import Prelude
 from guided.text.json_schema.reader import Reader
 from guided.text.json_schema.shapes import (
@@ -78,8 +79,9 @@ class Scalars:
             for pattern in patterns[1:]:
                 content = arena.both(content, pattern)
             if minimum or maximum is not None:
-                lengths = arena.repeat(self._prelude.character, minimum, maximum)
-                content = arena.both(content, lengths)
+                content = within_lengths(
+                    arena, self.spelling, self._prelude.character, content, minimum, maximum
+                )
             if self._is_void(content):
                 self.reason = no_match(shape)
                 return NEVER

@@ -52,6 +52,13 @@ class JsonSpelling:
     ) -> None:
         self._known = dict(known or {})
         self._any_character = any_character
+        self._single = set(self._known.values())
+        if any_character is not None:
+            self._single.add(any_character)
+
+    def is_single(self, node: int) -> bool:
+        """Return True if a node is known to match exactly one character, in whatever spelling."""
+        return node in self._single
 
     def characters(self, arena: Arena, ranges: Sequence[tuple[int, int]]) -> int:
         """Return a node for one character out of inclusive ranges."""
@@ -69,7 +76,10 @@ class JsonSpelling:
             )
         for low, high in _overlap(ranges, ((_LAST_OF_PLANE_0 + 1, 0x10FFFF),)):
             options.append(_surrogate_pairs(arena, low - 0x10000, high - 0x10000))
-        return arena.choice(options)
+        node = arena.choice(options)
+        if node != NEVER:
+            self._single.add(node)
+        return node
 
     def character(self, arena: Arena, character: str) -> int:
         """Return a node for one character."""
