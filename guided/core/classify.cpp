@@ -92,7 +92,7 @@ const ByteSet& Machine::tail_bytes(uint32_t node) {
             break;
         case Kind::kRepeat:
             found = tail_bytes(n.a);
-            if (n.c > 1) found |= first_bytes(n.a);
+            if (n.b != n.c) found |= first_bytes(n.a);
             break;
         case Kind::kBoth:
             found = tail_bytes(n.a) & tail_bytes(n.b);
@@ -171,7 +171,7 @@ Machine::LeafInfo Machine::classify(uint32_t node) {
                 return {Leaf::kRunMinus, leaf(n.a).terminal, acquire(n.b), n.a};
             return whole_terminal(node);
         case Kind::kRepeat:
-            if (!arena_[n.a].nullable) {
+            if (!arena_[n.a].nullable && tail_bytes(n.a).empty()) {  // else a longer match is at hand
                 Terminal* unit = acquire(n.a);
                 if (unit->prefix_free()) return {Leaf::kRun, unit, nullptr, 0};
                 terminals_.pop_back();

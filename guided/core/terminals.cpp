@@ -11,7 +11,7 @@ namespace {
 constexpr uint32_t kMaxStates = 1u << 18;   // of one terminal
 constexpr uint32_t kMaxSearch = 1u << 18;   // product states looked at for one answer
 constexpr uint32_t kMaxHeads = 20'000;
-constexpr uint32_t kMaxPrefixFree = 256;    // states of a unit; a larger terminal is no unit of a run
+constexpr uint32_t kMaxPrefixFree = 48;     // states of a unit; a larger terminal is no unit of a run
 }  // namespace
 
 class Terminal::Machine : public Expander {

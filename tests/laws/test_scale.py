@@ -87,6 +87,28 @@ def test_ambiguous_recursion_has_few_states() -> None:
     assert automaton.stats()["states"] < 16
 
 
+@pytest.mark.parametrize("count", [2, 8, 16])
+def test_the_bytes_of_a_long_token_cost_what_they_cost_one_by_one(count: int) -> None:
+    """S: "a" | "b" | any{3,} "b" R R; R: S? | R S R | [ab], as ambiguous as can be."""
+
+    def build(arena: _core.Arena) -> int:
+        s, r = arena.rule("S"), arena.rule("R")
+        b = arena.literal("b")
+        long = arena.sequence([arena.repeat(arena.any_text(), 3), b, r, r])
+        arena.define(s, arena.choice([arena.literal("a"), b, long]))
+        either = arena.char_class([(0x61, 0x62)])
+        arena.define(r, arena.choice([arena.repeat(s, 0, 1), arena.sequence([r, s, r]), either]))
+        return s
+
+    automaton = automaton_of(build)
+    single = _core.Matcher(automaton)
+    single.accept_all([A, B] * count)
+    whole = _core.Matcher(automaton_of(build))
+    whole.accept_bytes(b"ab" * count)
+    assert whole.allowed_tokens() == single.allowed_tokens()
+    assert whole.is_complete is single.is_complete
+
+
 def test_nesting_back_and_forth_comes_to_known_states() -> None:
     automaton = automaton_of(nested_lists)
     assert_flat(automaton, [A, A, B], heads=8)
