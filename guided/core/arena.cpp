@@ -12,7 +12,8 @@ namespace {
 
 constexpr uint32_t kMaxCount = 0x7fffffff;
 
-// The length of the character at the front of `s`, 0 if it is not well-formed (Unicode 15, table 3-7).
+// The length of the character at the front of `s`, 0 if it is not well-formed (Unicode 15, table
+// 3-7).
 size_t character_length(std::string_view s, uint32_t& code) {
     auto at = [&](size_t i) { return static_cast<uint8_t>(s[i]); };
     uint8_t lead = at(0);
@@ -36,7 +37,8 @@ uint32_t multiply(uint32_t a, uint32_t b) {
     if (a == 0 || b == 0) return 0;
     if (a == kNone || b == kNone) return kNone;
     uint64_t product = uint64_t{a} * b;
-    if (product > kMaxCount) throw LimitExceeded("a counted repeat is too large", "repetitions", kMaxCount, "");
+    if (product > kMaxCount)
+        throw LimitExceeded("a counted repeat is too large", "repetitions", kMaxCount, "");
     return static_cast<uint32_t>(product);
 }
 
@@ -82,7 +84,8 @@ Arena::Arena(uint32_t max_nodes) : max_nodes_(max_nodes) {
 }
 
 uint32_t Arena::check(uint32_t node) const {
-    if (node >= nodes_.size()) throw std::out_of_range("no node has the number " + std::to_string(node));
+    if (node >= nodes_.size())
+        throw std::out_of_range("no node has the number " + std::to_string(node));
     return node;
 }
 
@@ -97,15 +100,12 @@ bool Arena::equal(const Node& known, const Node& n, const void* payload) const {
     if (known.kind != n.kind || known.b != n.b || known.c != n.c) return false;
     if (n.kind == Kind::kToken && n.b == 0) return true;  // no payload to compare
     switch (n.kind) {
-        case Kind::kLiteral:
-            return !std::memcmp(bytes_.data() + known.a, payload, n.b);
+        case Kind::kLiteral: return !std::memcmp(bytes_.data() + known.a, payload, n.b);
         case Kind::kClass:
             return !std::memcmp(ranges_.data() + known.a, payload, n.b * sizeof(CodeRange));
         case Kind::kChoice:
-        case Kind::kToken:
-            return !std::memcmp(words_.data() + known.a, payload, n.b * 4);
-        default:
-            return known.a == n.a;
+        case Kind::kToken: return !std::memcmp(words_.data() + known.a, payload, n.b * 4);
+        default: return known.a == n.a;
     }
 }
 
@@ -129,7 +129,8 @@ uint32_t Arena::add(Node n, const void* payload, size_t payload_bytes) {
     }
     if (nodes_.size() >= max_nodes_)
         throw LimitExceeded("the grammar has too many nodes", "nodes", max_nodes_, "max_nodes");
-    if (n.depth > kMaxDepth) throw LimitExceeded("the grammar is nested too deeply", "levels", kMaxDepth, "");
+    if (n.depth > kMaxDepth)
+        throw LimitExceeded("the grammar is nested too deeply", "levels", kMaxDepth, "");
     switch (n.kind) {
         case Kind::kLiteral:
             n.a = static_cast<uint32_t>(bytes_.size());
@@ -148,8 +149,7 @@ uint32_t Arena::add(Node n, const void* payload, size_t payload_bytes) {
             words_.insert(words_.end(), first, first + n.b);
             break;
         }
-        default:
-            break;
+        default: break;
     }
     uint32_t id = static_cast<uint32_t>(nodes_.size());
     slots_[i] = id;
@@ -161,9 +161,11 @@ uint32_t Arena::add(Node n, const void* payload, size_t payload_bytes) {
 
 uint32_t Arena::literal(std::string_view bytes) {
     if (bytes.empty()) return kEmptyNode;
-    if (bytes.size() > kMaxCount) throw LimitExceeded("a literal is too long", "bytes", kMaxCount, "");
+    if (bytes.size() > kMaxCount)
+        throw LimitExceeded("a literal is too long", "bytes", kMaxCount, "");
     Hash128 h = combine(hash_bytes(bytes), 5);
-    return add({Kind::kLiteral, true, false, is_utf8(bytes), 0, 0, static_cast<uint32_t>(bytes.size()), 0, h},
+    return add({Kind::kLiteral, true, false, is_utf8(bytes), 0, 0,
+                static_cast<uint32_t>(bytes.size()), 0, h},
                bytes.data(), bytes.size());
 }
 
@@ -174,7 +176,8 @@ uint32_t Arena::char_class(std::span<const CodeRange> ranges) {
     };
     for (auto [low, high] : ranges) {
         if (low > high || high > 0x10ffff)
-            throw std::invalid_argument("a range of code points must run upwards within 0..0x10FFFF");
+            throw std::invalid_argument(
+                "a range of code points must run upwards within 0..0x10FFFF");
         keep(low, std::min(high, 0xd7ffu));  // surrogates are no characters
         keep(std::max(low, 0xe000u), high);
     }
@@ -183,14 +186,15 @@ uint32_t Arena::char_class(std::span<const CodeRange> ranges) {
     for (auto r : sorted) {
         if (!merged.empty() && r.first <= merged.back().second + 1)
             merged.back().second = std::max(merged.back().second, r.second);
-        else
-            merged.push_back(r);
+        else merged.push_back(r);
     }
     if (merged.empty()) return kNeverNode;
-    if (merged.size() == 1 && merged[0].first == merged[0].second) return literal(encode_utf8(merged[0].first));
+    if (merged.size() == 1 && merged[0].first == merged[0].second)
+        return literal(encode_utf8(merged[0].first));
     Hash128 h{7, 8};
     for (auto [low, high] : merged) h = combine(h, uint64_t{low} << 32 | high);
-    return add({Kind::kClass, true, false, true, 0, 0, static_cast<uint32_t>(merged.size()), 0, h}, merged.data());
+    return add({Kind::kClass, true, false, true, 0, 0, static_cast<uint32_t>(merged.size()), 0, h},
+               merged.data());
 }
 
 uint32_t Arena::any_text() {
@@ -205,8 +209,9 @@ uint32_t Arena::token(std::span<const uint32_t> ids, bool negated) {
     if (sorted.empty() && !negated) return kNeverNode;
     Hash128 h = combine(Hash128{9, 10}, negated);
     for (uint32_t id : sorted) h = combine(h, id);
-    return add({Kind::kToken, false, false, true, 0, 0, static_cast<uint32_t>(sorted.size()), negated, h},
-               sorted.data());
+    return add(
+        {Kind::kToken, false, false, true, 0, 0, static_cast<uint32_t>(sorted.size()), negated, h},
+        sorted.data());
 }
 
 // ---- sequences ----
@@ -275,8 +280,8 @@ uint32_t Arena::cons(uint32_t first, uint32_t rest) {
     const Node& r = nodes_[rest];
     uint32_t depth = std::max(x.depth + 1, x.nullable ? r.depth : 0);
     Hash128 h = combine(combine(combine(Hash128{11, 12}, x.hash), r.hash), 1);
-    return add({Kind::kSequence, x.regular && r.regular, x.nullable && r.nullable, x.text && r.text, depth, first,
-                rest, 0, h});
+    return add({Kind::kSequence, x.regular && r.regular, x.nullable && r.nullable, x.text && r.text,
+                depth, first, rest, 0, h});
 }
 
 // ---- choices ----
@@ -290,14 +295,18 @@ uint32_t Arena::choice(std::span<const uint32_t> nodes) {
     std::sort(options.begin(), options.end());
     options.erase(std::unique(options.begin(), options.end()), options.end());
     if (!options.empty() && options[0] == kEmptyNode &&
-        std::any_of(options.begin() + 1, options.end(), [&](uint32_t n) { return nodes_[n].nullable; }))
+        std::any_of(options.begin() + 1, options.end(),
+                    [&](uint32_t n) { return nodes_[n].nullable; }))
         options.erase(options.begin());
     if (options.empty()) return kNeverNode;
     if (options.size() == 1) return options[0];
     // A nested choice goes last: it is opened by a loop, so a chain of them nests without depth.
-    std::stable_partition(options.begin(), options.end(), [&](uint32_t n) { return nodes_[n].kind != Kind::kChoice; });
-    Node n{Kind::kChoice, true, false, true, 0, 0, static_cast<uint32_t>(options.size()), 0, {13, 14}};
-    Hash128 sum{};  // the order of options is that of their numbers, which another arena may not share
+    std::stable_partition(options.begin(), options.end(),
+                          [&](uint32_t n) { return nodes_[n].kind != Kind::kChoice; });
+    Node n{Kind::kChoice, true, false, true, 0, 0, static_cast<uint32_t>(options.size()), 0,
+           {13, 14}};
+    Hash128
+        sum{};  // the order of options is that of their numbers, which another arena may not share
     for (uint32_t option : options) {
         const Node& o = nodes_[option];
         n.regular &= o.regular;
@@ -312,14 +321,15 @@ uint32_t Arena::choice(std::span<const uint32_t> nodes) {
 }
 
 void Arena::flatten_choice(std::span<const uint32_t> nodes, std::vector<uint32_t>& out) const {
-    constexpr uint32_t kSmall = 8;  // a longer one stays whole: chains of choices would cost the square of their length
+    constexpr uint32_t kSmall =
+        8;  // a longer one stays whole: chains of choices would cost the square of their length
     for (uint32_t id : nodes) {
         const Node& n = nodes_[id];
         if (id == kNeverNode) continue;
-        if (n.kind == Kind::kChoice && (nodes.size() == 1 || (n.b <= kSmall && nodes.size() <= kSmall)))
+        if (n.kind == Kind::kChoice &&
+            (nodes.size() == 1 || (n.b <= kSmall && nodes.size() <= kSmall)))
             for (uint32_t child : children(n)) out.push_back(child);
-        else
-            out.push_back(id);
+        else out.push_back(id);
     }
     std::sort(out.begin(), out.end());
     out.erase(std::unique(out.begin(), out.end()), out.end());
@@ -334,7 +344,8 @@ bool Arena::single_character(uint32_t node, CodeRange& range) const {
 }
 
 void Arena::merge_classes(std::vector<uint32_t>& options) {
-    bool any = std::any_of(options.begin(), options.end(), [&](uint32_t n) { return nodes_[n].kind == Kind::kClass; });
+    bool any = std::any_of(options.begin(), options.end(),
+                           [&](uint32_t n) { return nodes_[n].kind == Kind::kClass; });
     if (!any) return;
     std::vector<CodeRange> all;
     std::vector<uint32_t> others;
@@ -362,7 +373,8 @@ bool Arena::leading_literal(uint32_t node, std::string_view& lead, uint32_t& res
     return true;
 }
 
-// Options that begin alike share the beginning, as in a trie: a choice of 20,000 words is then a walk, not a scan.
+// Options that begin alike share the beginning, as in a trie: a choice of 20,000 words is then a
+// walk, not a scan.
 void Arena::share_literals(std::vector<uint32_t>& options) {
     struct Entry {
         std::string lead;
@@ -373,14 +385,14 @@ void Arena::share_literals(std::vector<uint32_t>& options) {
     for (uint32_t id : options) {
         std::string_view lead;
         uint32_t rest;
-        if (leading_literal(id, lead, rest))
-            entries.push_back({std::string(lead), rest});
-        else
-            result.push_back(id);
+        if (leading_literal(id, lead, rest)) entries.push_back({std::string(lead), rest});
+        else result.push_back(id);
     }
     if (entries.size() < 2) return;
-    std::sort(entries.begin(), entries.end(), [](const Entry& x, const Entry& y) { return x.lead < y.lead; });
-    // Bottom-up over a stack of open beginnings, as when a trie is built from sorted words: no recursion.
+    std::sort(entries.begin(), entries.end(),
+              [](const Entry& x, const Entry& y) { return x.lead < y.lead; });
+    // Bottom-up over a stack of open beginnings, as when a trie is built from sorted words: no
+    // recursion.
     struct Open {
         size_t depth;                 // bytes from the root
         std::vector<uint32_t> nodes;  // what may follow them
@@ -403,7 +415,9 @@ void Arena::share_literals(std::vector<uint32_t>& options) {
         }
     };
     for (Entry& e : entries) {
-        size_t common = std::mismatch(path.begin(), path.end(), e.lead.begin(), e.lead.end()).first - path.begin();
+        size_t common =
+            std::mismatch(path.begin(), path.end(), e.lead.begin(), e.lead.end()).first -
+            path.begin();
         close_to(common);
         if (e.lead.size() > stack.back().depth) {
             path = e.lead;
@@ -422,29 +436,36 @@ uint32_t Arena::repeat(uint32_t body, uint32_t minimum, uint32_t maximum) {
     check(body);
     if (minimum > kMaxCount || (maximum > kMaxCount && maximum != kNone))
         throw LimitExceeded("a counted repeat is too large", "repetitions", kMaxCount, "");
-    if (minimum > maximum) throw std::invalid_argument("a repeat cannot have a minimum above its maximum");
+    if (minimum > maximum)
+        throw std::invalid_argument("a repeat cannot have a minimum above its maximum");
     if (body == kEmptyNode || maximum == 0) return kEmptyNode;
     if (body == kNeverNode) return minimum == 0 ? kEmptyNode : kNeverNode;
     if (nodes_[body].nullable) minimum = 0;
     if (minimum == 1 && maximum == 1) return body;
-    if (nodes_[body].kind == Kind::kChoice && nodes_[body].nullable && children(nodes_[body])[0] == kEmptyNode) {
+    if (nodes_[body].kind == Kind::kChoice && nodes_[body].nullable &&
+        children(nodes_[body])[0] == kEmptyNode) {
         auto all = children(nodes_[body]);
         std::vector<uint32_t> others(all.begin() + 1, all.end());
         return repeat(choice(others), 0, maximum);
     }
     if (nodes_[body].kind == Kind::kRepeat) {
-        // x{a,b}{c,d} is x{ac,bd} where the counts n*a..n*b leave no gap: (n+1)a <= nb+1 at the least n.
+        // x{a,b}{c,d} is x{ac,bd} where the counts n*a..n*b leave no gap: (n+1)a <= nb+1 at the
+        // least n.
         auto [inner, low, high] = std::array{nodes_[body].a, nodes_[body].b, nodes_[body].c};
-        bool gapless = minimum == maximum || high == kNone || (uint64_t{minimum} + 1) * low <= uint64_t{minimum} * high + 1;
+        bool gapless = minimum == maximum || high == kNone ||
+                       (uint64_t{minimum} + 1) * low <= uint64_t{minimum} * high + 1;
         if (minimum == 0 && low > 1) gapless = false;
         if (gapless) {
-            auto times = [](uint32_t x, uint32_t y) { return x == 0 || y == 0 ? 0 : multiply(x, y); };
+            auto times = [](uint32_t x, uint32_t y) {
+                return x == 0 || y == 0 ? 0 : multiply(x, y);
+            };
             return repeat(inner, times(low, minimum), times(high, maximum));
         }
     }
     const Node& x = nodes_[body];
     Hash128 h = combine(combine(Hash128{15, 16}, x.hash), uint64_t{minimum} << 32 | maximum);
-    return add({Kind::kRepeat, x.regular, minimum == 0, x.text, x.depth + 1, body, minimum, maximum, h});
+    return add(
+        {Kind::kRepeat, x.regular, minimum == 0, x.text, x.depth + 1, body, minimum, maximum, h});
 }
 
 uint32_t Arena::rule(std::string name) {
@@ -455,7 +476,8 @@ uint32_t Arena::rule(std::string name) {
 
 void Arena::define(uint32_t rule_node, uint32_t body) {
     check(body);
-    if (nodes_[check(rule_node)].kind != Kind::kRule) throw std::invalid_argument("only a rule can be defined");
+    if (nodes_[check(rule_node)].kind != Kind::kRule)
+        throw std::invalid_argument("only a rule can be defined");
     Rule& r = rules_[nodes_[rule_node].a];
     if (r.body != kNone) throw std::invalid_argument("rule \"" + r.name + "\" is defined twice");
     r.body = body;
@@ -477,8 +499,8 @@ uint32_t Arena::both(uint32_t a, uint32_t b) {
     const Node &x = nodes_[a], &y = nodes_[b];
     Hash128 sum{mix(x.hash.low) + mix(y.hash.low), mix(x.hash.high) + mix(y.hash.high)};
     Hash128 h = combine(Hash128{19, 20}, sum);
-    return add({Kind::kBoth, true, x.nullable && y.nullable, x.text || y.text, std::max(x.depth, y.depth) + 1, a, b,
-                0, h});
+    return add({Kind::kBoth, true, x.nullable && y.nullable, x.text || y.text,
+                std::max(x.depth, y.depth) + 1, a, b, 0, h});
 }
 
 uint32_t Arena::minus(uint32_t a, uint32_t b) {
@@ -493,14 +515,17 @@ uint32_t Arena::minus(uint32_t a, uint32_t b) {
     }
     const Node &x = nodes_[a], &y = nodes_[b];
     Hash128 h = combine(combine(combine(Hash128{21, 22}, x.hash), y.hash), 3);
-    return add({Kind::kMinus, true, x.nullable && !y.nullable, x.text, std::max(x.depth, y.depth) + 1, a, b, 0, h});
+    return add({Kind::kMinus, true, x.nullable && !y.nullable, x.text,
+                std::max(x.depth, y.depth) + 1, a, b, 0, h});
 }
 
 uint32_t Arena::lexeme(uint32_t body, int32_t priority) {
     const Node& x = nodes_[check(body)];
-    if (!x.regular) throw std::invalid_argument("a lexeme takes a regular node: no rules, tokens or lexemes");
+    if (!x.regular)
+        throw std::invalid_argument("a lexeme takes a regular node: no rules, tokens or lexemes");
     Hash128 h = combine(combine(Hash128{23, 24}, x.hash), static_cast<uint32_t>(priority));
-    return add({Kind::kLexeme, false, x.nullable, x.text, x.depth + 1, body, static_cast<uint32_t>(priority), 0, h});
+    return add({Kind::kLexeme, false, x.nullable, x.text, x.depth + 1, body,
+                static_cast<uint32_t>(priority), 0, h});
 }
 
 uint32_t Arena::capture(std::string name, uint32_t body) {
@@ -537,23 +562,16 @@ uint32_t Arena::import(const Arena& other, uint32_t root) {
         switch (n.kind) {
             case Kind::kSequence:
             case Kind::kBoth:
-            case Kind::kMinus:
-                f(n.a), f(n.b);
-                break;
+            case Kind::kMinus: f(n.a), f(n.b); break;
             case Kind::kChoice:
                 for (uint32_t child : other.children(n)) f(child);
                 break;
             case Kind::kRepeat:
             case Kind::kLexeme:
             case Kind::kPart:
-            case Kind::kNonempty:
-                f(n.a);
-                break;
-            case Kind::kCapture:
-                f(n.b);
-                break;
-            default:
-                break;
+            case Kind::kNonempty: f(n.a); break;
+            case Kind::kCapture: f(n.b); break;
+            default: break;
         }
     };
     for (uint32_t id = root + 1; id-- > 0;)
@@ -564,15 +582,9 @@ uint32_t Arena::import(const Arena& other, uint32_t root) {
         Node n = other[id];
         switch (n.kind) {
             case Kind::kEmpty:
-            case Kind::kNever:
-                to[id] = id;
-                continue;
-            case Kind::kLiteral:
-                to[id] = add(n, other.bytes(n).data(), n.b);
-                continue;
-            case Kind::kClass:
-                to[id] = add(n, other.ranges(n).data());
-                continue;
+            case Kind::kNever: to[id] = id; continue;
+            case Kind::kLiteral: to[id] = add(n, other.bytes(n).data(), n.b); continue;
+            case Kind::kClass: to[id] = add(n, other.ranges(n).data()); continue;
             case Kind::kChoice:
                 options.clear();
                 for (uint32_t child : other.children(n)) options.push_back(to[child]);
@@ -581,20 +593,15 @@ uint32_t Arena::import(const Arena& other, uint32_t root) {
             case Kind::kCapture:  // a name changes nothing where only the text counts
                 to[id] = to[n.b];
                 continue;
-            case Kind::kPart:
-                to[id] = to[n.a];
-                continue;
+            case Kind::kPart: to[id] = to[n.a]; continue;
             case Kind::kSequence:
             case Kind::kBoth:
-            case Kind::kMinus:
-                n.b = to[n.b];
-                [[fallthrough]];
+            case Kind::kMinus: n.b = to[n.b]; [[fallthrough]];
             case Kind::kRepeat:
                 n.a = to[n.a];
                 to[id] = add(n);
                 continue;
-            default:
-                throw std::invalid_argument("only regular nodes can be copied");
+            default: throw std::invalid_argument("only regular nodes can be copied");
         }
     }
     return to[root];

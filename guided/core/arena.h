@@ -1,8 +1,9 @@
 // The arena: all grammar nodes of one grammar, hash-consed and numbered.
 //
-// A node's children have smaller numbers than the node, so every pass over nodes is one loop in order of numbers;
-// only a rule's body may come later than the reference to the rule. Builders simplify as they build, never in a way
-// that changes the language. Flags that follow from the children (regular, nullable, text) are kept with the node.
+// A node's children have smaller numbers than the node, so every pass over nodes is one loop in
+// order of numbers; only a rule's body may come later than the reference to the rule. Builders
+// simplify as they build, never in a way that changes the language. Flags that follow from the
+// children (regular, nullable, text) are kept with the node.
 #pragma once
 
 #include <cstdint>
@@ -31,14 +32,16 @@ enum class Kind : uint8_t {
     kToken,     // a: offset, b: number of ids, c: negated
     kLexeme,    // a: body, b: priority
     kCapture,   // a: name, b: body
-    kPart,      // a: body; matched as the body is, and a hint: its masks are worth keeping apart from what follows
-    kNonempty,  // a: body; what it matches but the empty text (made by the rewriting of left recursion)
+    kPart,  // a: body; matched as the body is, and a hint: its masks are worth keeping apart from
+            // what follows
+    kNonempty,  // a: body; what it matches but the empty text (made by the rewriting of left
+                // recursion)
 };
 
 using CodeRange = std::pair<uint32_t, uint32_t>;  // inclusive
 
 class Arena {
-public:
+  public:
     static constexpr uint32_t kEmptyNode = 0, kNeverNode = 1;
     static constexpr uint32_t kMaxDepth = 1000;
 
@@ -77,7 +80,9 @@ public:
     uint32_t part(uint32_t body);
     uint32_t nonempty(uint32_t body);
 
-    void set_origin(uint32_t node, std::string place) { origins_.try_emplace(check(node), std::move(place)); }
+    void set_origin(uint32_t node, std::string place) {
+        origins_.try_emplace(check(node), std::move(place));
+    }
     const std::string* origin(uint32_t node) const;
 
     uint32_t size() const { return static_cast<uint32_t>(nodes_.size()); }
@@ -97,7 +102,7 @@ public:
     std::string serialize() const;
     static Arena deserialize(std::string_view data);  // throws std::invalid_argument
 
-private:
+  private:
     uint32_t add(Node n, const void* payload = nullptr, size_t payload_bytes = 0);
     bool equal(const Node& known, const Node& n, const void* payload) const;
     void grow_slots();

@@ -1,5 +1,5 @@
-// An arena written to a string and read back. What is read is not trusted: every node is built again by the arena itself, and must come
-// out with the number it had.
+// An arena written to a string and read back. What is read is not trusted: every node is built
+// again by the arena itself, and must come out with the number it had.
 #include <algorithm>
 #include <cstring>
 #include <stdexcept>
@@ -56,7 +56,8 @@ struct Reader {
     }
 };
 
-struct StoredNode {  // flags, depth and hash follow from the children: they are made again, not trusted
+struct StoredNode {  // flags, depth and hash follow from the children: they are made again, not
+                     // trusted
     uint32_t kind, a, b, c;
 };
 
@@ -102,7 +103,9 @@ Arena Arena::deserialize(std::string_view data) {
         std::string name(in.string());
         arena.rules_.push_back({name, in.get<uint32_t>()});
     }
-    auto span_of = [&](uint32_t start, uint32_t count, size_t size) { fail(start > size || count > size - start); };
+    auto span_of = [&](uint32_t start, uint32_t count, size_t size) {
+        fail(start > size || count > size - start);
+    };
     for (uint32_t id = 2; id < stored.size(); ++id) {
         auto [kind, a, b, c] = stored[id];
         auto child = [&](uint32_t n) { fail(n >= id); };
@@ -115,7 +118,8 @@ Arena Arena::deserialize(std::string_view data) {
             case Kind::kClass: {
                 span_of(a, b, flat.size() / 2);
                 std::vector<CodeRange> ranges;
-                for (uint32_t k = a; k < a + b; ++k) ranges.push_back({flat[2 * k], flat[2 * k + 1]});
+                for (uint32_t k = a; k < a + b; ++k)
+                    ranges.push_back({flat[2 * k], flat[2 * k + 1]});
                 fail(arena.char_class(ranges) != id);
                 continue;
             }
@@ -125,7 +129,8 @@ Arena Arena::deserialize(std::string_view data) {
                 continue;
             case Kind::kRule:
                 fail(a >= rules);
-                fail(arena.add({Kind::kRule, false, false, true, 0, a, 0, 0, combine(Hash128{17, 18}, a)}) != id);
+                fail(arena.add({Kind::kRule, false, false, true, 0, a, 0, 0,
+                                combine(Hash128{17, 18}, a)}) != id);
                 continue;
             case Kind::kSequence: {
                 child(a), child(b);
@@ -184,8 +189,7 @@ Arena Arena::deserialize(std::string_view data) {
                 child(a);
                 fail(arena.nonempty(a) != id);
                 continue;
-            default:
-                fail(true);
+            default: fail(true);
         }
     }
     for (const Rule& r : arena.rules_) fail(r.body != kNone && r.body >= arena.size());

@@ -29,7 +29,8 @@ void Transitions::grow() {
         if (!key) continue;
         size_t k = mix(key) & made->mask;
         while (made->slots[k].key.load(std::memory_order_relaxed)) k = (k + 1) & made->mask;
-        made->slots[k].value.store(old->slots[i].value.load(std::memory_order_relaxed), std::memory_order_relaxed);
+        made->slots[k].value.store(old->slots[i].value.load(std::memory_order_relaxed),
+                                   std::memory_order_relaxed);
         made->slots[k].key.store(key, std::memory_order_relaxed);
     }
     current_.store(made.get(), std::memory_order_release);
@@ -52,16 +53,17 @@ void Transitions::insert(uint32_t state, uint32_t token, uint32_t to) {
 
 // ---- states ----
 
-Machine::Machine(std::shared_ptr<const ClosedGrammar> grammar, std::shared_ptr<Vocabulary> vocabulary, Limits limits)
-    : Expander(grammar->arena(), grammar->nullable(), grammar->productive(), grammar->order(), limits.max_heads),
-      grammar_(std::move(grammar)),
-      vocabulary_(std::move(vocabulary)),
-      limits_(limits) {
+Machine::Machine(std::shared_ptr<const ClosedGrammar> grammar,
+                 std::shared_ptr<Vocabulary> vocabulary, Limits limits)
+    : Expander(grammar->arena(), grammar->nullable(), grammar->productive(), grammar->order(),
+               limits.max_heads),
+      grammar_(std::move(grammar)), vocabulary_(std::move(vocabulary)), limits_(limits) {
     leaves_.resize(arena_.size());
     first_bytes_.resize(arena_.size());
     tail_bytes_.resize(arena_.size());
     groups_.resize(arena_.size());
-    for (uint32_t id = 0; id < arena_.size() && !lexemes_; ++id) lexemes_ = arena_[id].kind == Kind::kLexeme;
+    for (uint32_t id = 0; id < arena_.size() && !lexemes_; ++id)
+        lexemes_ = arena_[id].kind == Kind::kLexeme;
     std::vector<Head> none;
     intern(none, false);  // kEnded
     guards_.intern(nullptr, 0);
@@ -80,7 +82,8 @@ uint32_t Machine::intern(std::vector<Head>& heads, bool complete) {
     uint32_t id = state_heads_.intern(key.data(), key.size());
     if (id < states_.size()) return id;
     if (heads.size() > limits_.max_heads)
-        throw LimitExceeded("the grammar is too ambiguous here", "heads in one state", limits_.max_heads, "max_heads");
+        throw LimitExceeded("the grammar is too ambiguous here", "heads in one state",
+                            limits_.max_heads, "max_heads");
     check_memory();
     heads_max_ = std::max(heads_max_, heads.size());
     ByteSet first;
@@ -104,8 +107,7 @@ void Machine::add_first(const Head& h, ByteSet& bytes) {
     const LeafInfo& info = leaf(h.node);
     if (info.kind == Leaf::kLiteral)
         bytes.add(static_cast<uint8_t>(arena_.bytes(arena_[h.node])[h.state]));
-    else if (info.terminal)
-        bytes |= info.terminal->allowed(h.state);
+    else if (info.terminal) bytes |= info.terminal->allowed(h.state);
 }
 
 uint32_t Machine::closure(uint32_t cont) {
@@ -130,7 +132,8 @@ void Machine::expand(const Head& deferred, std::vector<Head>& out) const {
     auto more = heads(deferred.state);
     out.insert(out.end(), more.begin(), more.end());
     if (deferred.guard)
-        for (size_t i = out.size() - more.size(); i < out.size(); ++i) out[i].guard = deferred.guard;
+        for (size_t i = out.size() - more.size(); i < out.size(); ++i)
+            out[i].guard = deferred.guard;
 }
 
 void Machine::step(const Head& head, uint8_t byte, std::vector<Head>& out, bool& complete) {
@@ -150,10 +153,8 @@ void Machine::step(const Head& head, uint8_t byte, std::vector<Head>& out, bool&
         case Leaf::kLiteral: {
             std::string_view text = arena_.bytes(arena_[h.node]);
             if (static_cast<uint8_t>(text[h.state]) != byte) return;
-            if (++h.state < text.size())
-                out.push_back(h);
-            else
-                append(h.cont, h.guard, out, complete);
+            if (++h.state < text.size()) out.push_back(h);
+            else append(h.cont, h.guard, out, complete);
             return;
         }
         case Leaf::kTerminal:
@@ -170,7 +171,8 @@ void Machine::step(const Head& head, uint8_t byte, std::vector<Head>& out, bool&
             if (info.removed) {
                 h.other = info.removed->next(h.other, byte);
                 removed = info.removed->accepting(h.other);
-                if (h.other == Terminal::kDead) {  // none of the removed texts any more: a plain run
+                if (h.other ==
+                    Terminal::kDead) {  // none of the removed texts any more: a plain run
                     h.node = info.run;
                     h.other = 0;
                 }
@@ -194,7 +196,8 @@ void Machine::step(const Head& head, uint8_t byte, std::vector<Head>& out, bool&
 }
 
 // Advance heads[begin, end) by `byte`; the result is appended to `heads`.
-void Machine::step_all(size_t begin, size_t end, uint8_t byte, std::vector<Head>& heads, bool& complete) {
+void Machine::step_all(size_t begin, size_t end, uint8_t byte, std::vector<Head>& heads,
+                       bool& complete) {
     size_t top = heads.size();
     appended_ = false;
     if (!lexemes_) {
@@ -203,12 +206,11 @@ void Machine::step_all(size_t begin, size_t end, uint8_t byte, std::vector<Head>
         // Heads of one guard are one reading of the text by the lexer.
         std::vector<Head> sorted;
         for (size_t i = begin; i < end; ++i) {
-            if (heads[i].node == kDeferred)
-                expand(heads[i], sorted);
-            else
-                sorted.push_back(heads[i]);
+            if (heads[i].node == kDeferred) expand(heads[i], sorted);
+            else sorted.push_back(heads[i]);
         }
-        std::stable_sort(sorted.begin(), sorted.end(), [](const Head& a, const Head& b) { return a.guard < b.guard; });
+        std::stable_sort(sorted.begin(), sorted.end(),
+                         [](const Head& a, const Head& b) { return a.guard < b.guard; });
         for (size_t i = 0; i < sorted.size();) {
             size_t last = i;
             while (last < sorted.size() && sorted[last].guard == sorted[i].guard) ++last;
@@ -218,7 +220,8 @@ void Machine::step_all(size_t begin, size_t end, uint8_t byte, std::vector<Head>
     }
     size_t made = heads.size() - top;
     if (made > limits_.max_heads)
-        throw LimitExceeded("the grammar is too ambiguous here", "heads in one state", limits_.max_heads, "max_heads");
+        throw LimitExceeded("the grammar is too ambiguous here", "heads in one state",
+                            limits_.max_heads, "max_heads");
     if (made < 2 || !appended_) return;
     merged_.assign(heads.begin() + static_cast<std::ptrdiff_t>(top), heads.end());
     normalize(merged_, conts());
@@ -226,7 +229,8 @@ void Machine::step_all(size_t begin, size_t end, uint8_t byte, std::vector<Head>
     heads.insert(heads.end(), merged_.begin(), merged_.end());
 }
 
-// A longer match of a lexeme in the guard (the result is kNone then) kills the reading; those that cannot go on leave it.
+// A longer match of a lexeme in the guard (the result is kNone then) kills the reading; those that
+// cannot go on leave it.
 uint32_t Machine::advance_guard(uint32_t guard, uint8_t byte) {
     std::vector<uint32_t> pairs;
     auto known = guards_[guard];
@@ -295,10 +299,8 @@ bool Machine::run_through(std::vector<Head>& heads, std::string_view bytes, bool
     }
     heads.clear();
     for (size_t i = begin; i < end; ++i) {
-        if (work[i].node == kDeferred)
-            expand(work[i], heads);
-        else
-            heads.push_back(work[i]);
+        if (work[i].node == kDeferred) expand(work[i], heads);
+        else heads.push_back(work[i]);
     }
     work.clear();
     normalize(heads, conts());
@@ -321,12 +323,14 @@ uint32_t Machine::find_next(uint32_t state, uint32_t token) {
     std::vector<Head> work, by_id;
     bool complete = false;
     auto now = heads(state);
-    bool ordinary = token < vocabulary_->count() && !vocabulary_->is_eos(token);  // an end token does nothing but end
+    bool ordinary = token < vocabulary_->count() &&
+                    !vocabulary_->is_eos(token);  // an end token does nothing but end
     for (const Head& h : std::vector<Head>(now.begin(), now.end())) {
         if (!ordinary || leaf(h.node).kind != Leaf::kToken) continue;
         const Arena::Node& n = arena_[h.node];
         auto ids = arena_.ids(n);
-        if (std::binary_search(ids.begin(), ids.end(), token) == !n.c) append(h.cont, 0, by_id, complete);  // no lexeme goes on across a token
+        if (std::binary_search(ids.begin(), ids.end(), token) == !n.c)
+            append(h.cont, 0, by_id, complete);  // no lexeme goes on across a token
     }
     bool by_bytes = false;
     if (vocabulary_->spells(token)) {
@@ -334,10 +338,8 @@ uint32_t Machine::find_next(uint32_t state, uint32_t token) {
         work.assign(again.begin(), again.end());
         bool ends = false;
         by_bytes = run_through(work, vocabulary_->bytes(token), ends);
-        if (by_bytes)
-            complete |= ends;
-        else
-            work.clear();
+        if (by_bytes) complete |= ends;
+        else work.clear();
     }
     uint32_t to = kNone;
     if (by_bytes || complete || !by_id.empty()) {
@@ -362,8 +364,8 @@ void Machine::check_memory() {
     size_t now = bytes();
     bytes_.store(now, std::memory_order_relaxed);
     if (now > limits_.max_bytes * 2)
-        throw LimitExceeded("the sequences under way have filled the automaton", "bytes of states", limits_.max_bytes,
-                            "max_bytes");
+        throw LimitExceeded("the sequences under way have filled the automaton", "bytes of states",
+                            limits_.max_bytes, "max_bytes");
 }
 
 Machine::Stats Machine::stats() {
@@ -386,18 +388,19 @@ std::vector<std::string> Machine::describe(uint32_t state) {
             case Leaf::kRun:
             case Leaf::kRunMinus:
                 line = "run " + std::to_string(h.minimum) + ".." +
-                       (h.maximum == kNone ? std::string("") : std::to_string(h.maximum)) + " state " +
-                       std::to_string(h.state) + (info.removed ? " minus state " + std::to_string(h.other) : "");
+                       (h.maximum == kNone ? std::string("") : std::to_string(h.maximum)) +
+                       " state " + std::to_string(h.state) +
+                       (info.removed ? " minus state " + std::to_string(h.other) : "");
                 break;
-            case Leaf::kToken:
-                line = "token";
-                break;
+            case Leaf::kToken: line = "token"; break;
             default:
-                line = (info.kind == Leaf::kLexeme ? "lexeme state " : "terminal state ") + std::to_string(h.state);
+                line = (info.kind == Leaf::kLexeme ? "lexeme state " : "terminal state ") +
+                       std::to_string(h.state);
         }
         line += " node " + std::to_string(h.node) + " then " + std::to_string(h.cont);
         if (h.guard) line += " guard " + std::to_string(h.guard);
-        if (auto* place = h.node < arena_.size() ? arena_.origin(h.node) : nullptr) line += " from " + *place;
+        if (auto* place = h.node < arena_.size() ? arena_.origin(h.node) : nullptr)
+            line += " from " + *place;
         lines.push_back(std::move(line));
     }
     return lines;
@@ -429,7 +432,8 @@ uint32_t Machine::precompute(uint32_t max_states) {
 std::vector<Machine::Known> Machine::known_states() {
     std::lock_guard lock(mutex_);
     std::vector<std::vector<std::pair<uint32_t, uint32_t>>> from(states_.size());  // token, state
-    transitions_.for_each([&](uint32_t state, uint32_t token, uint32_t to) { from[state].push_back({token, to}); });
+    transitions_.for_each(
+        [&](uint32_t state, uint32_t token, uint32_t to) { from[state].push_back({token, to}); });
     std::vector<Known> known{{0, 0, knows_row(start_)}};
     std::vector<uint32_t> states{start_};
     std::vector<bool> seen(states_.size(), false);

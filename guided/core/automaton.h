@@ -1,20 +1,26 @@
-// The automaton over tokens: states of a grammar, what a token does to them, which tokens they allow.
+// The automaton over tokens: states of a grammar, what a token does to them, which tokens they
+// allow.
 //
-// Simple telling. A state is a set of heads (machine.h) plus "the text may end here". A byte advances each head; a head that completes is
-// replaced by the closure of its continuation. A token is its bytes, one after the other. States are interned and hold no positions, so
-// they recur, and next[state, token] and row[state] are table look-ups once they are known.
+// Simple telling. A state is a set of heads (machine.h) plus "the text may end here". A byte
+// advances each head; a head that completes is replaced by the closure of its continuation. A token
+// is its bytes, one after the other. States are interned and hold no positions, so they recur, and
+// next[state, token] and row[state] are table look-ups once they are known.
 //
 // What that leaves out:
-// - Leaves are not bytes but whole terminals (`Leaf`): a literal with an offset; a run, the repeat of a prefix-free unit, with its
-//   remaining counts; a run without some finite set of texts; any other regular node; tokens by id; lexemes. `classify` decides.
-// - While a token is read, the closure of a completed head is one deferred head, which is opened only if the next byte is among its first
-//   bytes: most exits of a run lead nowhere (`append`).
+// - Leaves are not bytes but whole terminals (`Leaf`): a literal with an offset; a run, the repeat
+//   of a prefix-free unit, with its remaining counts; a run without some finite set of texts; any
+//   other regular node; tokens by id; lexemes. `classify` decides.
+// - While a token is read, the closure of a completed head is one deferred head, which is opened
+//   only if the next byte is among its first bytes: most exits of a run lead nowhere (`append`).
 // - Masks come from the residual tables of terminals (masks.cpp), not from a walk over all tokens.
-// - Lexemes carry a guard: the lexemes that started where this one did and may yet match longer. If one of them does, the branch that
-//   ended early was not the lexer's reading, and dies (`step_lexemes`).
-// - One generation of states is bounded in bytes. When it is full, new matchers start on a new one (`Automaton::machine`).
+// - Lexemes carry a guard: the lexemes that started where this one did and may yet match longer. If
+//   one of them does, the branch that ended early was not the lexer's reading, and dies
+//   (`step_lexemes`).
+// - One generation of states is bounded in bytes. When it is full, new matchers start on a new one
+//   (`Automaton::machine`).
 //
-// Threads: what is known is read without locks (rows_, transitions_, first sets of interned states); all else happens under mutex_.
+// Threads: what is known is read without locks (rows_, transitions_, first sets of interned
+// states); all else happens under mutex_.
 #pragma once
 
 #include <atomic>
@@ -37,7 +43,7 @@ struct Limits {
 
 // next[state, token], read without a lock while one writer adds.
 class Transitions {
-public:
+  public:
     Transitions() { grow(); }
     uint32_t find(uint32_t state, uint32_t token) const;
     void insert(uint32_t state, uint32_t token, uint32_t to);
@@ -48,10 +54,11 @@ public:
         const Table* t = current_.load(std::memory_order_acquire);
         for (size_t i = 0; i <= t->mask; ++i)
             if (uint64_t key = t->slots[i].key.load(std::memory_order_acquire))
-                f(static_cast<uint32_t>(key >> 32) - 1, static_cast<uint32_t>(key), t->slots[i].value.load());
+                f(static_cast<uint32_t>(key >> 32) - 1, static_cast<uint32_t>(key),
+                  t->slots[i].value.load());
     }
 
-private:
+  private:
     struct Slot {
         std::atomic<uint64_t> key{0};
         std::atomic<uint32_t> value{0};
@@ -60,7 +67,9 @@ private:
         size_t mask;
         std::unique_ptr<Slot[]> slots;
     };
-    static uint64_t key_of(uint32_t state, uint32_t token) { return (uint64_t{state} + 1) << 32 | token; }
+    static uint64_t key_of(uint32_t state, uint32_t token) {
+        return (uint64_t{state} + 1) << 32 | token;
+    }
     void grow();
     std::atomic<Table*> current_{nullptr};
     std::vector<std::unique_ptr<Table>> all_;  // a reader may still be in an older one
@@ -68,10 +77,11 @@ private:
 };
 
 class Machine : private Expander {
-public:
+  public:
     static constexpr uint32_t kEnded = 0;  // after the end token: nothing more is allowed
 
-    Machine(std::shared_ptr<const ClosedGrammar> grammar, std::shared_ptr<Vocabulary> vocabulary, Limits limits);
+    Machine(std::shared_ptr<const ClosedGrammar> grammar, std::shared_ptr<Vocabulary> vocabulary,
+            Limits limits);
 
     uint32_t start() const { return start_; }
     bool complete(uint32_t state) const { return states_[state].complete; }
@@ -82,19 +92,26 @@ public:
         uint32_t known = transitions_.find(state, token);
         return known != kNone ? known : find_next(state, token);
     }
-    uint32_t known_next(uint32_t state, uint32_t token) const { return transitions_.find(state, token); }
+    uint32_t known_next(uint32_t state, uint32_t token) const {
+        return transitions_.find(state, token);
+    }
     uint32_t next_bytes(uint32_t state, std::string_view bytes);
     const Row& row(uint32_t state) {
         const Row* known = states_[state].row.load(std::memory_order_acquire);
         return known ? *known : find_row(state);
     }
-    bool knows_row(uint32_t state) const { return states_[state].row.load(std::memory_order_acquire); }
-    ByteSet first(uint32_t state) const { return states_[state].first; }  // the bytes that may come next
+    bool knows_row(uint32_t state) const {
+        return states_[state].row.load(std::memory_order_acquire);
+    }
+    ByteSet first(uint32_t state) const {
+        return states_[state].first;
+    }  // the bytes that may come next
     bool has_token_heads(uint32_t state) const { return states_[state].token_heads; }
     std::vector<std::string> describe(uint32_t state);
 
     uint32_t precompute(uint32_t max_states);
-    // The known states as a tree: parent (index into this list), token, row known. The first is the start.
+    // The known states as a tree: parent (index into this list), token, row known. The first is the
+    // start.
     struct Known {
         uint32_t parent, token, has_row;
     };
@@ -106,8 +123,17 @@ public:
     };
     Stats stats();
 
-private:
-    enum class Leaf : uint8_t { kUnknown, kNone, kLiteral, kTerminal, kRun, kRunMinus, kToken, kLexeme };
+  private:
+    enum class Leaf : uint8_t {
+        kUnknown,
+        kNone,
+        kLiteral,
+        kTerminal,
+        kRun,
+        kRunMinus,
+        kToken,
+        kLexeme
+    };
     struct LeafInfo {
         Leaf kind = Leaf::kUnknown;
         Terminal* terminal = nullptr;  // of a run: its unit
@@ -140,12 +166,14 @@ private:
     uint32_t closure(uint32_t cont);
     void add_first(const Head& head, ByteSet& bytes);
 
-    static constexpr uint32_t kDeferred = kNone - 1;  // as a head's node: all heads of the state in `state`
+    static constexpr uint32_t kDeferred =
+        kNone - 1;  // as a head's node: all heads of the state in `state`
     void expand(const Head& deferred, std::vector<Head>& out) const;
 
     void step(const Head& head, uint8_t byte, std::vector<Head>& out, bool& complete);
     void step_all(size_t begin, size_t end, uint8_t byte, std::vector<Head>& heads, bool& complete);
-    void step_lexemes(std::span<const Head> group, uint8_t byte, std::vector<Head>& out, bool& complete);
+    void step_lexemes(std::span<const Head> group, uint8_t byte, std::vector<Head>& out,
+                      bool& complete);
     uint32_t advance_guard(uint32_t guard, uint8_t byte);
     void append(uint32_t cont, uint32_t guard, std::vector<Head>& out, bool& complete);
     bool run_through(std::vector<Head>& heads, std::string_view bytes, bool& complete);
@@ -159,15 +187,17 @@ private:
     struct Mask {
         std::vector<BasePtr> bases;
         std::vector<uint32_t> tokens;
-        Remainders::Collector* exits = nullptr;  // where END is reached inside a token, what follows there is collected
-        bool unfit = false;                      // not all of that could be
+        Remainders::Collector* exits =
+            nullptr;         // where END is reached inside a token, what follows there is collected
+        bool unfit = false;  // not all of that could be
     };
     void collect(uint32_t trie_node, size_t depth, size_t begin, size_t end, Mask& mask);
     bool collect_by_table(uint32_t trie_node, size_t depth, const Head& head, Mask& mask);
     void drop_removed(uint32_t trie_node, size_t depth, const Head& head, const ByteSet& first,
                       std::vector<uint32_t>& tokens);
     template <class Emit, class Descend>
-    void walk(const Trie& trie, uint32_t node, size_t depth, size_t begin, size_t end, Emit&& emit, Descend&& descend);
+    void walk(const Trie& trie, uint32_t node, size_t depth, size_t begin, size_t end, Emit&& emit,
+              Descend&& descend);
     template <class Keep>
     void add_exits(const Trie& trie, uint32_t node, Keep&& keep, Mask& mask);
 
@@ -194,10 +224,10 @@ private:
     Transitions transitions_;
     std::atomic<size_t> bytes_{0};  // of this generation, as last looked at
 
-    std::mutex mutex_;  // guards all that follows, and the expander
-    SequenceTable state_heads_;           // "complete", then the heads
-    std::vector<uint32_t> closures_;      // by continuation: the state of its closure
-    SequenceTable guards_;                // pairs of lexeme node and state; 0 is none
+    std::mutex mutex_;                // guards all that follows, and the expander
+    SequenceTable state_heads_;       // "complete", then the heads
+    std::vector<uint32_t> closures_;  // by continuation: the state of its closure
+    SequenceTable guards_;            // pairs of lexeme node and state; 0 is none
     std::vector<LeafInfo> leaves_;
     std::vector<std::shared_ptr<Terminal>> terminals_;
     std::vector<std::pair<bool, ByteSet>> first_bytes_, tail_bytes_;
@@ -209,7 +239,7 @@ private:
 };
 
 class Automaton {
-public:
+  public:
     Automaton(Arena arena, uint32_t start, std::shared_ptr<Vocabulary> vocabulary, Limits limits);
 
     // The present generation of states; a full one is left to the matchers that are on it.
@@ -217,9 +247,10 @@ public:
     const std::shared_ptr<Vocabulary>& vocabulary() const { return vocabulary_; }
 
     std::string save();
-    static std::unique_ptr<Automaton> load(std::string_view data, std::shared_ptr<Vocabulary> vocabulary);
+    static std::unique_ptr<Automaton> load(std::string_view data,
+                                           std::shared_ptr<Vocabulary> vocabulary);
 
-private:
+  private:
     std::shared_ptr<Vocabulary> vocabulary_;
     Limits limits_;
     std::shared_ptr<const ClosedGrammar> grammar_;

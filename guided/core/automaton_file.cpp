@@ -1,7 +1,8 @@
 // A grammar over a vocabulary, with its generations of states; saved and loaded.
 //
-// A file holds the grammar and, of the states that were known, how each is reached from one before it. Loading walks these ways again:
-// that is quick, and no number of a state or terminal has to mean the same in two processes.
+// A file holds the grammar and, of the states that were known, how each is reached from one before
+// it. Loading walks these ways again: that is quick, and no number of a state or terminal has to
+// mean the same in two processes.
 #include <algorithm>
 #include <cstring>
 
@@ -9,13 +10,16 @@
 
 namespace guided {
 
-Automaton::Automaton(Arena arena, uint32_t start, std::shared_ptr<Vocabulary> vocabulary, Limits limits)
+Automaton::Automaton(Arena arena, uint32_t start, std::shared_ptr<Vocabulary> vocabulary,
+                     Limits limits)
     : vocabulary_(std::move(vocabulary)), limits_(limits) {
     auto is_void = [&](const Arena& nodes, uint32_t node) {
         const Arena::Node& n = nodes[node];
         if (n.kind != Kind::kToken) return vocabulary_->terminal(nodes, node)->is_void();
         auto ids = nodes.ids(n);
-        auto usable = [&](uint32_t id) { return id < vocabulary_->count() && !vocabulary_->is_eos(id); };
+        auto usable = [&](uint32_t id) {
+            return id < vocabulary_->count() && !vocabulary_->is_eos(id);
+        };
         if (!n.c) return std::none_of(ids.begin(), ids.end(), usable);
         size_t all = vocabulary_->count();
         for (uint32_t id : vocabulary_->eos()) all -= id < vocabulary_->count();
@@ -55,11 +59,13 @@ std::string Automaton::save() {
     return out;
 }
 
-std::unique_ptr<Automaton> Automaton::load(std::string_view data, std::shared_ptr<Vocabulary> vocabulary) {
+std::unique_ptr<Automaton> Automaton::load(std::string_view data,
+                                           std::shared_ptr<Vocabulary> vocabulary) {
     auto fail = [](bool bad, const char* why) {
         if (bad) throw std::invalid_argument(why);
     };
-    fail(data.substr(0, sizeof kMagic - 1) != kMagic, "the file is not a saved automaton of this version");
+    fail(data.substr(0, sizeof kMagic - 1) != kMagic,
+         "the file is not a saved automaton of this version");
     size_t at = sizeof kMagic - 1;
     auto get = [&] {
         fail(data.size() - at < 8, "the file ends too early");

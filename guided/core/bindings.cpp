@@ -1,6 +1,7 @@
 // The Python face of the core, as `_core.pyi` describes it.
 //
-// Calls that may be long let go of the GIL; those that are a table look-up keep it, since letting go costs as much as they do.
+// Calls that may be long let go of the GIL; those that are a table look-up keep it, since letting
+// go costs as much as they do.
 #include <nanobind/nanobind.h>
 #include <nanobind/ndarray.h>
 #include <nanobind/stl/optional.h>
@@ -30,16 +31,19 @@ namespace {
 
 constexpr uint32_t kAllowedShown = 16;
 
-nb::object error_class(const char* name) { return nb::module_::import_("guided.errors").attr(name); }
-
+nb::object error_class(const char* name) {
+    return nb::module_::import_("guided.errors").attr(name);
+}
 
 void translate(const std::exception_ptr& p, void*) {
     try {
         std::rethrow_exception(p);
     } catch (const LimitExceeded& e) {
-        nb::object option = e.option.empty() ? nb::object(nb::none()) : nb::object(nb::str(e.option.c_str()));
+        nb::object option =
+            e.option.empty() ? nb::object(nb::none()) : nb::object(nb::str(e.option.c_str()));
         nb::object type = error_class("LimitError");
-        nb::object value = type(e.what(), "limit"_a = e.limit, "value"_a = e.value, "option"_a = option);
+        nb::object value =
+            type(e.what(), "limit"_a = e.limit, "value"_a = e.value, "option"_a = option);
         PyErr_SetObject(type.ptr(), value.ptr());
     } catch (const BadGrammar& e) {
         nb::object type = error_class("GrammarError");
@@ -64,14 +68,17 @@ std::string_view text_of(nb::handle data) {  // bytes, or the UTF-8 of a str
     return {q, static_cast<size_t>(n)};
 }
 
-nb::bytes as_bytes(std::string_view s) { return nb::bytes(s.data(), s.size()); }
+nb::bytes as_bytes(std::string_view s) {
+    return nb::bytes(s.data(), s.size());
+}
 
 std::vector<uint32_t> node_list(nb::handle sequence) {
     std::vector<uint32_t> nodes;
     if (PyList_Check(sequence.ptr())) {
         Py_ssize_t n = PyList_GET_SIZE(sequence.ptr());
         nodes.reserve(static_cast<size_t>(n));
-        for (Py_ssize_t i = 0; i < n; ++i) nodes.push_back(nb::cast<uint32_t>(nb::handle(PyList_GET_ITEM(sequence.ptr(), i))));
+        for (Py_ssize_t i = 0; i < n; ++i)
+            nodes.push_back(nb::cast<uint32_t>(nb::handle(PyList_GET_ITEM(sequence.ptr(), i))));
         return nodes;
     }
     for (nb::handle item : nb::iter(sequence)) nodes.push_back(nb::cast<uint32_t>(item));
@@ -79,53 +86,46 @@ std::vector<uint32_t> node_list(nb::handle sequence) {
 }
 
 uint32_t regular(const Arena& arena, uint32_t node) {
-    if (!arena[arena.check(node)].regular) throw std::invalid_argument("the node is not regular: it holds a rule, token or lexeme");
+    if (!arena[arena.check(node)].regular)
+        throw std::invalid_argument("the node is not regular: it holds a rule, token or lexeme");
     return node;
 }
 
 nb::tuple describe_node(const Arena& arena, uint32_t id) {
     const Arena::Node& n = arena[arena.check(id)];
-    auto maximum = [](uint32_t m) { return m == kNone ? nb::object(nb::none()) : nb::object(nb::int_(m)); };
+    auto maximum = [](uint32_t m) {
+        return m == kNone ? nb::object(nb::none()) : nb::object(nb::int_(m));
+    };
     switch (n.kind) {
-        case Kind::kEmpty:
-            return nb::make_tuple("empty");
-        case Kind::kNever:
-            return nb::make_tuple("never");
-        case Kind::kLiteral:
-            return nb::make_tuple("literal", as_bytes(arena.bytes(n)));
+        case Kind::kEmpty: return nb::make_tuple("empty");
+        case Kind::kNever: return nb::make_tuple("never");
+        case Kind::kLiteral: return nb::make_tuple("literal", as_bytes(arena.bytes(n)));
         case Kind::kClass: {
             nb::list ranges;
             for (auto [low, high] : arena.ranges(n)) ranges.append(nb::make_tuple(low, high));
             return nb::make_tuple("class", ranges);
         }
-        case Kind::kSequence:
-            return nb::make_tuple("sequence", n.a, n.b);
+        case Kind::kSequence: return nb::make_tuple("sequence", n.a, n.b);
         case Kind::kChoice: {
             nb::list options;
             for (uint32_t child : arena.children(n)) options.append(child);
             return nb::make_tuple("choice", options);
         }
-        case Kind::kRepeat:
-            return nb::make_tuple("repeat", n.a, n.b, maximum(n.c));
+        case Kind::kRepeat: return nb::make_tuple("repeat", n.a, n.b, maximum(n.c));
         case Kind::kRule:
-            return nb::make_tuple("rule", arena.rules()[n.a].name, maximum(arena.rules()[n.a].body));
-        case Kind::kBoth:
-            return nb::make_tuple("both", n.a, n.b);
-        case Kind::kMinus:
-            return nb::make_tuple("minus", n.a, n.b);
+            return nb::make_tuple("rule", arena.rules()[n.a].name,
+                                  maximum(arena.rules()[n.a].body));
+        case Kind::kBoth: return nb::make_tuple("both", n.a, n.b);
+        case Kind::kMinus: return nb::make_tuple("minus", n.a, n.b);
         case Kind::kToken: {
             nb::list ids;
             for (uint32_t t : arena.ids(n)) ids.append(t);
             return nb::make_tuple("token", ids, n.c != 0);
         }
-        case Kind::kLexeme:
-            return nb::make_tuple("lexeme", n.a, static_cast<int32_t>(n.b));
-        case Kind::kCapture:
-            return nb::make_tuple("capture", arena.name(n), n.b);
-        case Kind::kPart:
-            return nb::make_tuple("part", n.a);
-        default:
-            return nb::make_tuple("nonempty", n.a);
+        case Kind::kLexeme: return nb::make_tuple("lexeme", n.a, static_cast<int32_t>(n.b));
+        case Kind::kCapture: return nb::make_tuple("capture", arena.name(n), n.b);
+        case Kind::kPart: return nb::make_tuple("part", n.a);
+        default: return nb::make_tuple("nonempty", n.a);
     }
 }
 
@@ -141,17 +141,20 @@ std::string shape_text(const int64_t* shape, size_t dims) {
     return s;
 }
 
-[[noreturn]] void wrong_shape(const char* fact, const std::string& wanted, const std::string& found) {
+[[noreturn]] void wrong_shape(const char* fact, const std::string& wanted,
+                              const std::string& found) {
     nb::object type = error_class("ShapeError");
     nb::object value = type(fact, "wanted"_a = wanted, "found"_a = found);
     PyErr_SetObject(type.ptr(), value.ptr());
     throw nb::python_error();
 }
 
-// A torch row that fits, asked by attributes: sharing it by DLPack costs some three microseconds, this a half.
+// A torch row that fits, asked by attributes: sharing it by DLPack costs some three microseconds,
+// this a half.
 bool is_plain_torch(nb::handle owner, int64_t words) {
-    static PyObject* const names[] = {PyUnicode_InternFromString("dtype"), PyUnicode_InternFromString("is_cpu"),
-                                      PyUnicode_InternFromString("shape"), PyUnicode_InternFromString("is_contiguous")};
+    static PyObject* const names[] = {
+        PyUnicode_InternFromString("dtype"), PyUnicode_InternFromString("is_cpu"),
+        PyUnicode_InternFromString("shape"), PyUnicode_InternFromString("is_contiguous")};
     static PyObject* tensor_class = nullptr;
     static PyObject* int32 = nullptr;
     if (!tensor_class) {
@@ -166,28 +169,32 @@ bool is_plain_torch(nb::handle owner, int64_t words) {
     auto get = [&](int i) { return nb::steal(PyObject_GetAttr(owner.ptr(), names[i])); };
     if (get(0).ptr() != int32 || get(1).ptr() != Py_True) return false;
     nb::object shape = get(2);
-    if (!shape.is_valid() || PyTuple_Size(shape.ptr()) != 1 || PyLong_AsLongLong(PyTuple_GET_ITEM(shape.ptr(), 0)) != words)
+    if (!shape.is_valid() || PyTuple_Size(shape.ptr()) != 1 ||
+        PyLong_AsLongLong(PyTuple_GET_ITEM(shape.ptr(), 0)) != words)
         return false;
     nb::object contiguous = get(3);
     return contiguous.is_valid() && nb::cast<bool>(contiguous());
 }
 
-// A writable block of 32-bit words, borrowed from numpy (buffer protocol) or torch (DLPack) for the time of a call.
+// A writable block of 32-bit words, borrowed from numpy (buffer protocol) or torch (DLPack) for the
+// time of a call.
 class Words {
-public:
+  public:
     Words(nb::handle owner, const char* fact, size_t dims, int64_t rows, int64_t words) {
         int64_t shape[2] = {0, 0};
         int64_t whole[2] = {rows, words};
         std::string wanted = shape_text(dims == 1 ? whole + 1 : whole, dims);
         wanted += " int32, CPU, writable, contiguous";
         if (PyObject_CheckBuffer(owner.ptr())) {
-            if (PyObject_GetBuffer(owner.ptr(), &view_, PyBUF_WRITABLE | PyBUF_FORMAT | PyBUF_STRIDES)) {
+            if (PyObject_GetBuffer(owner.ptr(), &view_,
+                                   PyBUF_WRITABLE | PyBUF_FORMAT | PyBUF_STRIDES)) {
                 PyErr_Clear();
                 wrong_shape(fact, wanted, "a buffer that cannot be written");
             }
             held_ = true;
             std::string format = view_.format ? view_.format : "B";
-            bool word = view_.itemsize == 4 && (format == "i" || format == "I" || format == "l" || format == "L");
+            bool word = view_.itemsize == 4 &&
+                        (format == "i" || format == "I" || format == "l" || format == "L");
             bool fits = word && view_.ndim == static_cast<int>(dims);
             for (int d = 0; fits && d < view_.ndim; ++d) shape[d] = view_.shape[d];
             if (!fits || shape[dims - 1] != words || (dims == 2 && shape[0] != rows) ||
@@ -195,7 +202,8 @@ public:
                 (dims == 2 && view_.strides[0] < words * 4 && rows > 1)) {
                 std::vector<int64_t> found(view_.shape, view_.shape + view_.ndim);
                 std::string text = shape_text(found.data(), found.size()) + " of format " + format;
-                if (word && fits) text += ", strides in bytes " + std::to_string(view_.strides[dims - 1]);
+                if (word && fits)
+                    text += ", strides in bytes " + std::to_string(view_.strides[dims - 1]);
                 release();
                 wrong_shape(fact, wanted, text);
             }
@@ -208,7 +216,9 @@ public:
             stride = words;
             return;
         }
-        if (!nb::ndarray_check(owner)) wrong_shape(fact, wanted, nb::cast<std::string>(nb::str(owner.type().attr("__name__"))));
+        if (!nb::ndarray_check(owner))
+            wrong_shape(fact, wanted,
+                        nb::cast<std::string>(nb::str(owner.type().attr("__name__"))));
         try {
             array_ = nb::cast<nb::ndarray<>>(owner);
         } catch (const std::exception&) {
@@ -216,17 +226,24 @@ public:
         }
         auto dtype = array_.dtype();
         bool word = dtype.bits == 32 && dtype.lanes == 1 && (dtype.code == 0 || dtype.code == 1);
-        for (size_t d = 0; d < std::min<size_t>(array_.ndim(), 2); ++d) shape[d] = static_cast<int64_t>(array_.shape(d));
-        bool fits = word && array_.ndim() == dims && array_.device_type() == nb::device::cpu::value &&
-                    shape[dims - 1] == words && (dims == 1 || shape[0] == rows) &&
-                    (words <= 1 || array_.stride(dims - 1) == 1) && (dims == 1 || rows <= 1 || array_.stride(0) >= words);
+        for (size_t d = 0; d < std::min<size_t>(array_.ndim(), 2); ++d)
+            shape[d] = static_cast<int64_t>(array_.shape(d));
+        bool fits = word && array_.ndim() == dims &&
+                    array_.device_type() == nb::device::cpu::value && shape[dims - 1] == words &&
+                    (dims == 1 || shape[0] == rows) &&
+                    (words <= 1 || array_.stride(dims - 1) == 1) &&
+                    (dims == 1 || rows <= 1 || array_.stride(0) >= words);
         if (!fits) {
             std::vector<int64_t> found;
-            for (size_t d = 0; d < array_.ndim(); ++d) found.push_back(static_cast<int64_t>(array_.shape(d)));
+            for (size_t d = 0; d < array_.ndim(); ++d)
+                found.push_back(static_cast<int64_t>(array_.shape(d)));
             std::string text = shape_text(found.data(), found.size());
-            text += word ? " int32" : " of " + std::to_string(dtype.bits) + " bits, type code " + std::to_string(dtype.code);
+            text += word ? " int32"
+                         : " of " + std::to_string(dtype.bits) + " bits, type code " +
+                               std::to_string(dtype.code);
             if (array_.device_type() != nb::device::cpu::value) text += ", not on the CPU";
-            if (word && array_.ndim() == dims && array_.stride(dims - 1) != 1) text += ", not contiguous";
+            if (word && array_.ndim() == dims && array_.stride(dims - 1) != 1)
+                text += ", not contiguous";
             wrong_shape(fact, wanted, text);
         }
         data = static_cast<uint32_t*>(array_.data());
@@ -238,7 +255,7 @@ public:
     uint32_t* data = nullptr;
     int64_t stride = 0;
 
-private:
+  private:
     void release() {
         if (held_) PyBuffer_Release(&view_);
         held_ = false;
@@ -251,13 +268,14 @@ private:
 // ---- matcher calls ----
 
 [[noreturn]] void reject(Matcher& m, int64_t token, const std::string* bytes = nullptr) {
-    std::vector<uint32_t> allowed = m.is_terminated() ? std::vector<uint32_t>{} : m.row().list(kAllowedShown + 1);
+    std::vector<uint32_t> allowed =
+        m.is_terminated() ? std::vector<uint32_t>{} : m.row().list(kAllowedShown + 1);
     nb::list shown;
-    for (size_t i = 0; i < std::min<size_t>(allowed.size(), kAllowedShown); ++i) shown.append(allowed[i]);
+    for (size_t i = 0; i < std::min<size_t>(allowed.size(), kAllowedShown); ++i)
+        shown.append(allowed[i]);
     Vocabulary& v = m.machine().vocabulary();
     nb::object spelling = nb::none();
-    if (bytes)
-        spelling = as_bytes(*bytes);
+    if (bytes) spelling = as_bytes(*bytes);
     else if (token >= 0 && token < v.count() && v.spells(static_cast<uint32_t>(token)))
         spelling = as_bytes(v.bytes(static_cast<uint32_t>(token)));
     nb::object type = error_class("TokenRejected");
@@ -328,7 +346,8 @@ void accept_all(Matcher& m, nb::handle sequence) {
 void fill_masks_py(nb::handle matchers, nb::handle mask, int threads) {
     std::vector<Matcher*> list;
     for (nb::handle item : nb::iter(matchers)) {
-        if (!nb::isinstance<Matcher>(item)) throw nb::type_error("fill_masks takes a sequence of matchers");
+        if (!nb::isinstance<Matcher>(item))
+            throw nb::type_error("fill_masks takes a sequence of matchers");
         list.push_back(nb::cast<Matcher*>(item));
     }
     uint32_t words = list.empty() ? 0 : list[0]->machine().vocabulary().words();
@@ -359,7 +378,8 @@ void save_automaton(Automaton& a, const std::string& path) {
     {
         nb::gil_scoped_release release;
         data = a.save();
-        std::string part = path + ".part";  // complete or absent: never half a file under the final name
+        std::string part =
+            path + ".part";  // complete or absent: never half a file under the final name
         {
             std::ofstream out(part, std::ios::binary);
             out.write(data.data(), static_cast<std::streamsize>(data.size()));
@@ -373,7 +393,8 @@ void save_automaton(Automaton& a, const std::string& path) {
     }
 }
 
-std::unique_ptr<Automaton> load_automaton(const std::string& path, std::shared_ptr<Vocabulary> vocabulary) {
+std::unique_ptr<Automaton> load_automaton(const std::string& path,
+                                          std::shared_ptr<Vocabulary> vocabulary) {
     std::ifstream in(path, std::ios::binary);
     if (!in) {
         PyErr_SetFromErrnoWithFilename(PyExc_FileNotFoundError, path.c_str());
@@ -384,26 +405,29 @@ std::unique_ptr<Automaton> load_automaton(const std::string& path, std::shared_p
     return Automaton::load(data.str(), std::move(vocabulary));
 }
 
-void apply_mask_py(uintptr_t logits, const std::string& dtype, int64_t batch, int64_t width, int64_t stride,
-                   uintptr_t mask, int64_t words, int64_t mask_stride, int threads) {
-    DType type = dtype == "float16" ? DType::float16 : dtype == "bfloat16" ? DType::bfloat16 : DType::float32;
+void apply_mask_py(uintptr_t logits, const std::string& dtype, int64_t batch, int64_t width,
+                   int64_t stride, uintptr_t mask, int64_t words, int64_t mask_stride,
+                   int threads) {
+    DType type = dtype == "float16"    ? DType::float16
+                 : dtype == "bfloat16" ? DType::bfloat16
+                                       : DType::float32;
     nb::gil_scoped_release release;
-    apply_mask(reinterpret_cast<void*>(logits), type, batch, width, stride, reinterpret_cast<const int32_t*>(mask),
-               words, mask_stride, threads);
+    apply_mask(reinterpret_cast<void*>(logits), type, batch, width, stride,
+               reinterpret_cast<const int32_t*>(mask), words, mask_stride, threads);
 }
 
-void make_vocabulary(Vocabulary* self, nb::handle tokens, std::vector<uint32_t> eos, std::optional<uint32_t> size) {
+void make_vocabulary(Vocabulary* self, nb::handle tokens, std::vector<uint32_t> eos,
+                     std::optional<uint32_t> size) {
     std::vector<std::optional<std::string_view>> list;
-    nb::object fast = nb::steal(PySequence_Fast(tokens.ptr(), "tokens must be a sequence of bytes or None"));
+    nb::object fast =
+        nb::steal(PySequence_Fast(tokens.ptr(), "tokens must be a sequence of bytes or None"));
     if (!fast.is_valid()) throw nb::python_error();
     Py_ssize_t n = PySequence_Fast_GET_SIZE(fast.ptr());
     list.reserve(static_cast<size_t>(n));
     for (Py_ssize_t i = 0; i < n; ++i) {
         nb::handle item = PySequence_Fast_GET_ITEM(fast.ptr(), i);
-        if (item.is_none())
-            list.push_back(std::nullopt);
-        else
-            list.push_back(text_of(item));
+        if (item.is_none()) list.push_back(std::nullopt);
+        else list.push_back(text_of(item));
     }
     uint32_t width = size ? *size : static_cast<uint32_t>(list.size());
     nb::gil_scoped_release release;
@@ -415,63 +439,90 @@ void bind_arena(nb::module_& m) {
         .def(nb::init<uint32_t>(), "max_nodes"_a = 2'000'000)
         .def("clone", [](const Arena& a) { return Arena(a); })
         .def("__len__", &Arena::size)
-        .def("literal", [](Arena& a, nb::handle data) { return a.literal(text_of(data)); }, "data"_a)
-        .def("char_class",
-             [](Arena& a, const std::vector<CodeRange>& ranges) { return a.char_class(ranges); }, "ranges"_a)
-        .def("sequence", [](Arena& a, nb::handle nodes) { return a.sequence(node_list(nodes)); }, "nodes"_a)
-        .def("choice", [](Arena& a, nb::handle nodes) { return a.choice(node_list(nodes)); }, "nodes"_a)
-        .def("repeat",
-             [](Arena& a, uint32_t node, uint32_t minimum, std::optional<uint32_t> maximum) {
-                 return a.repeat(node, minimum, maximum ? *maximum : kNone);
-             },
-             "node"_a, "minimum"_a = 0, "maximum"_a = nb::none())
-        .def("rule", [](Arena& a, std::string name) { return a.rule(std::move(name)); }, "name"_a)
+        .def(
+            "literal", [](Arena& a, nb::handle data) { return a.literal(text_of(data)); }, "data"_a)
+        .def(
+            "char_class",
+            [](Arena& a, const std::vector<CodeRange>& ranges) { return a.char_class(ranges); },
+            "ranges"_a)
+        .def(
+            "sequence", [](Arena& a, nb::handle nodes) { return a.sequence(node_list(nodes)); },
+            "nodes"_a)
+        .def(
+            "choice", [](Arena& a, nb::handle nodes) { return a.choice(node_list(nodes)); },
+            "nodes"_a)
+        .def(
+            "repeat",
+            [](Arena& a, uint32_t node, uint32_t minimum, std::optional<uint32_t> maximum) {
+                return a.repeat(node, minimum, maximum ? *maximum : kNone);
+            },
+            "node"_a, "minimum"_a = 0, "maximum"_a = nb::none())
+        .def(
+            "rule", [](Arena& a, std::string name) { return a.rule(std::move(name)); }, "name"_a)
         .def("define", &Arena::define, "rule"_a, "body"_a)
         .def("both", &Arena::both, "a"_a, "b"_a)
         .def("minus", &Arena::minus, "a"_a, "b"_a)
-        .def("negation",
-             [](Arena& a, uint32_t node) { return a.negation(regular(a, node)); }, "a"_a)
+        .def(
+            "negation", [](Arena& a, uint32_t node) { return a.negation(regular(a, node)); }, "a"_a)
         .def("any_text", &Arena::any_text)
-        .def("token", [](Arena& a, nb::handle ids, bool negated) { return a.token(node_list(ids), negated); }, "ids"_a,
-             "negated"_a = false)
+        .def(
+            "token",
+            [](Arena& a, nb::handle ids, bool negated) { return a.token(node_list(ids), negated); },
+            "ids"_a, "negated"_a = false)
         .def("lexeme", &Arena::lexeme, "node"_a, "priority"_a = 0)
-        .def("capture", [](Arena& a, std::string name, uint32_t node) { return a.capture(std::move(name), node); },
-             "name"_a, "node"_a)
+        .def(
+            "capture",
+            [](Arena& a, std::string name, uint32_t node) {
+                return a.capture(std::move(name), node);
+            },
+            "name"_a, "node"_a)
         .def("part", &Arena::part, "node"_a)
-        .def("set_origin", [](Arena& a, uint32_t node, std::string place) { a.set_origin(node, std::move(place)); },
-             "node"_a, "place"_a)
-        .def("origin",
-             [](const Arena& a, uint32_t node) -> std::optional<std::string> {
-                 auto* place = a.origin(a.check(node));
-                 return place ? std::optional(*place) : std::nullopt;
-             },
-             "node"_a)
-        .def("is_regular", [](const Arena& a, uint32_t node) { return a[a.check(node)].regular; }, "node"_a)
-        .def("is_nullable", [](const Arena& a, uint32_t node) { return a[regular(a, node)].nullable; }, "node"_a)
-        .def("is_void",
-             [](const Arena& a, uint32_t node) {
-                 regular(a, node);
-                 nb::gil_scoped_release release;
-                 return Terminal(a, node).is_void();
-             },
-             "node"_a)
-        .def("matches",
-             [](const Arena& a, uint32_t node, nb::handle data) {
-                 return Terminal(a, regular(a, node)).matches(text_of(data));
-             },
-             "node"_a, "data"_a)
-        .def("shortest",
-             [](const Arena& a, uint32_t node) -> std::optional<nb::bytes> {
-                 std::string text;
-                 bool found;
-                 regular(a, node);
-                 {
-                     nb::gil_scoped_release release;
-                     found = Terminal(a, node).shortest(text);
-                 }
-                 return found ? std::optional(as_bytes(text)) : std::nullopt;
-             },
-             "node"_a)
+        .def(
+            "set_origin",
+            [](Arena& a, uint32_t node, std::string place) {
+                a.set_origin(node, std::move(place));
+            },
+            "node"_a, "place"_a)
+        .def(
+            "origin",
+            [](const Arena& a, uint32_t node) -> std::optional<std::string> {
+                auto* place = a.origin(a.check(node));
+                return place ? std::optional(*place) : std::nullopt;
+            },
+            "node"_a)
+        .def(
+            "is_regular", [](const Arena& a, uint32_t node) { return a[a.check(node)].regular; },
+            "node"_a)
+        .def(
+            "is_nullable",
+            [](const Arena& a, uint32_t node) { return a[regular(a, node)].nullable; }, "node"_a)
+        .def(
+            "is_void",
+            [](const Arena& a, uint32_t node) {
+                regular(a, node);
+                nb::gil_scoped_release release;
+                return Terminal(a, node).is_void();
+            },
+            "node"_a)
+        .def(
+            "matches",
+            [](const Arena& a, uint32_t node, nb::handle data) {
+                return Terminal(a, regular(a, node)).matches(text_of(data));
+            },
+            "node"_a, "data"_a)
+        .def(
+            "shortest",
+            [](const Arena& a, uint32_t node) -> std::optional<nb::bytes> {
+                std::string text;
+                bool found;
+                regular(a, node);
+                {
+                    nb::gil_scoped_release release;
+                    found = Terminal(a, node).shortest(text);
+                }
+                return found ? std::optional(as_bytes(text)) : std::nullopt;
+            },
+            "node"_a)
         .def("node", &describe_node, "node"_a);
 }
 
@@ -489,19 +540,21 @@ void bind_vocabulary(nb::module_& m) {
                                        static_cast<unsigned long long>(v.fingerprint().low));
                          return std::string(text);
                      })
-        .def("token_bytes",
-             [](const Vocabulary& v, int64_t token) -> std::optional<nb::bytes> {
-                 if (token < 0 || token >= v.size()) throw nb::index_error("no such token");
-                 auto t = static_cast<uint32_t>(token);
-                 return v.spells(t) ? std::optional(as_bytes(v.bytes(t))) : std::nullopt;
-             },
-             "token"_a)
+        .def(
+            "token_bytes",
+            [](const Vocabulary& v, int64_t token) -> std::optional<nb::bytes> {
+                if (token < 0 || token >= v.size()) throw nb::index_error("no such token");
+                auto t = static_cast<uint32_t>(token);
+                return v.spells(t) ? std::optional(as_bytes(v.bytes(t))) : std::nullopt;
+            },
+            "token"_a)
         .def("missing_bytes",
              [](const Vocabulary& v) {
                  std::string missing;
                  for (unsigned b = 0; b < 256; ++b) {
                      uint32_t child = v.trie().child(Trie::kRoot, static_cast<uint8_t>(b));
-                     if (child == kNone || v.trie()[child].token_count == 0) missing.push_back(static_cast<char>(b));
+                     if (child == kNone || v.trie()[child].token_count == 0)
+                         missing.push_back(static_cast<char>(b));
                  }
                  return as_bytes(missing);
              })
@@ -518,22 +571,25 @@ void bind_vocabulary(nb::module_& m) {
 
 void bind_automaton(nb::module_& m) {
     nb::class_<Automaton>(m, "Automaton", nb::is_weak_referenceable())
-        .def("__init__",
-             [](Automaton* self, const Arena& arena, uint32_t start, std::shared_ptr<Vocabulary> vocabulary,
-                uint32_t max_heads, size_t max_bytes) {
-                 Arena copy(arena);
-                 nb::gil_scoped_release release;
-                 new (self) Automaton(std::move(copy), start, std::move(vocabulary), {max_heads, max_bytes});
-             },
-             "arena"_a, "start"_a, "vocabulary"_a, nb::kw_only(), "max_heads"_a = 10'000,
-             "max_bytes"_a = size_t{1} << 30)
+        .def(
+            "__init__",
+            [](Automaton* self, const Arena& arena, uint32_t start,
+               std::shared_ptr<Vocabulary> vocabulary, uint32_t max_heads, size_t max_bytes) {
+                Arena copy(arena);
+                nb::gil_scoped_release release;
+                new (self) Automaton(std::move(copy), start, std::move(vocabulary),
+                                     {max_heads, max_bytes});
+            },
+            "arena"_a, "start"_a, "vocabulary"_a, nb::kw_only(), "max_heads"_a = 10'000,
+            "max_bytes"_a = size_t{1} << 30)
         .def_prop_ro("vocabulary", [](Automaton& a) { return a.vocabulary(); })
-        .def("precompute",
-             [](Automaton& a, std::optional<uint32_t> max_states) {
-                 nb::gil_scoped_release release;
-                 return a.machine()->precompute(max_states ? *max_states : kNone);
-             },
-             "max_states"_a = nb::none())
+        .def(
+            "precompute",
+            [](Automaton& a, std::optional<uint32_t> max_states) {
+                nb::gil_scoped_release release;
+                return a.machine()->precompute(max_states ? *max_states : kNone);
+            },
+            "max_states"_a = nb::none())
         .def("save", &save_automaton, "path"_a)
         .def_static("load", &load_automaton, "path"_a, "vocabulary"_a)
         .def("stats", &stats_of);
@@ -544,34 +600,39 @@ void bind_matcher(nb::module_& m) {
         .def(nb::init<Automaton&>(), "source"_a)
         .def(nb::init<const Matcher&>(), "source"_a)
         .def("fill_mask", &fill_mask, "row"_a.none())
-        .def("can_accept",
-             [](Matcher& m, int64_t token) { return m.can_accept(clamp_token(token)); }, "token"_a)
+        .def(
+            "can_accept",
+            [](Matcher& m, int64_t token) { return m.can_accept(clamp_token(token)); }, "token"_a)
         .def("accept", &accept, "token"_a)
         .def("accept_all", &accept_all, "tokens"_a)
-        .def("accept_bytes",
-             [](Matcher& m, nb::bytes data) {
-                 std::string text(data.c_str(), data.size());
-                 if (!m.accept_bytes(text)) reject(m, Matcher::kBytes, &text);
-             },
-             "data"_a)
-        .def("accepted_prefix",
-             [](Matcher& m, nb::handle tokens) {
-                 auto list = token_list(tokens);
-                 nb::gil_scoped_release release;
-                 return m.accepted_prefix(list);
-             },
-             "tokens"_a)
+        .def(
+            "accept_bytes",
+            [](Matcher& m, nb::bytes data) {
+                std::string text(data.c_str(), data.size());
+                if (!m.accept_bytes(text)) reject(m, Matcher::kBytes, &text);
+            },
+            "data"_a)
+        .def(
+            "accepted_prefix",
+            [](Matcher& m, nb::handle tokens) {
+                auto list = token_list(tokens);
+                nb::gil_scoped_release release;
+                return m.accepted_prefix(list);
+            },
+            "tokens"_a)
         .def("rollback", &Matcher::rollback, "count"_a)
         .def("allowed_tokens", [](Matcher& m) { return m.row().list(); })
         .def("forced_token",
              [](Matcher& m) -> std::optional<uint32_t> {
                  const Row& row = m.row();
-                 return !row.base && row.tokens.size() == 1 ? std::optional(row.tokens[0]) : std::nullopt;
+                 return !row.base && row.tokens.size() == 1 ? std::optional(row.tokens[0])
+                                                            : std::nullopt;
              })
         .def("allowed_bytes",
              [](const Matcher& m) {
                  std::string bytes;
-                 m.allowed_bytes().for_each([&](uint8_t b) { bytes.push_back(static_cast<char>(b)); });
+                 m.allowed_bytes().for_each(
+                     [&](uint8_t b) { bytes.push_back(static_cast<char>(b)); });
                  return as_bytes(bytes);
              })
         .def("forced_bytes", [](Matcher& m) { return as_bytes(m.forced_bytes()); })
@@ -594,6 +655,6 @@ NB_MODULE(_core, m) {
     bind_automaton(m);
     bind_matcher(m);
     m.def("fill_masks", &fill_masks_py, "matchers"_a, "mask"_a, "threads"_a = 0);
-    m.def("apply_mask_cpu", &apply_mask_py, "logits"_a, "dtype"_a, "batch"_a, "width"_a, "stride"_a, "mask"_a,
-          "words"_a, "mask_stride"_a, "threads"_a);
+    m.def("apply_mask_cpu", &apply_mask_py, "logits"_a, "dtype"_a, "batch"_a, "width"_a, "stride"_a,
+          "mask"_a, "words"_a, "mask_stride"_a, "threads"_a);
 }

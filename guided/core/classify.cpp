@@ -1,15 +1,19 @@
 // Which nodes of a grammar are leaves, and of what kind: Machine's answer to `is_leaf`.
 //
-// Regular parts are best matched as one terminal, since its states and tables are shared by all grammars; but a sequence such as
-// '"' characters '"' is better left apart, so that the run in the middle is the same for all strings, whatever their length.
+// Regular parts are best matched as one terminal, since its states and tables are shared by all
+// grammars; but a sequence such as
+// '"' characters '"' is better left apart, so that the run in the middle is the same for all
+// strings, whatever their length.
 #include "automaton.h"
 
 namespace guided {
 
 namespace {
-constexpr size_t kWideChoice = 64;   // options; above, a regular choice is one terminal
-constexpr uint32_t kLongCount = 8;   // of a repeat; above, a terminal would have a state for each count
-constexpr int kWideOverlap = 2;      // bytes that may both continue a counted repeat and follow it; above, the two are one terminal
+constexpr size_t kWideChoice = 64;  // options; above, a regular choice is one terminal
+constexpr uint32_t kLongCount =
+    8;                           // of a repeat; above, a terminal would have a state for each count
+constexpr int kWideOverlap = 2;  // bytes that may both continue a counted repeat and follow it;
+                                 // above, the two are one terminal
 }  // namespace
 
 const Machine::LeafInfo& Machine::leaf(uint32_t node) {
@@ -26,11 +30,14 @@ Terminal* Machine::acquire(uint32_t node) {
     return terminals_.back().get();
 }
 
-Machine::LeafInfo Machine::whole_terminal(uint32_t node) { return {Leaf::kTerminal, acquire(node), nullptr, 0}; }
+Machine::LeafInfo Machine::whole_terminal(uint32_t node) {
+    return {Leaf::kTerminal, acquire(node), nullptr, 0};
+}
 
 bool Machine::is_run(uint32_t node) {
     const Arena::Node& n = arena_[node];
-    return n.kind == Kind::kRepeat && n.regular && !arena_[n.a].nullable && leaf(node).kind == Leaf::kRun;
+    return n.kind == Kind::kRepeat && n.regular && !arena_[n.a].nullable &&
+           leaf(node).kind == Leaf::kRun;
 }
 
 const ByteSet& Machine::first_bytes(uint32_t node) {
@@ -39,12 +46,11 @@ const ByteSet& Machine::first_bytes(uint32_t node) {
     ByteSet found;
     const Arena::Node& n = arena_[node];
     switch (n.kind) {
-        case Kind::kLiteral:
-            found.add(static_cast<uint8_t>(arena_.bytes(n)[0]));
-            break;
+        case Kind::kLiteral: found.add(static_cast<uint8_t>(arena_.bytes(n)[0])); break;
         case Kind::kClass:
             for (auto [low, high] : arena_.ranges(n))
-                found.add_range(static_cast<uint8_t>(encode_utf8(low)[0]), static_cast<uint8_t>(encode_utf8(high)[0]));
+                found.add_range(static_cast<uint8_t>(encode_utf8(low)[0]),
+                                static_cast<uint8_t>(encode_utf8(high)[0]));
             break;
         case Kind::kSequence:
             found = first_bytes(n.a);
@@ -54,20 +60,11 @@ const ByteSet& Machine::first_bytes(uint32_t node) {
             for (uint32_t child : arena_.children(n)) found |= first_bytes(child);
             break;
         case Kind::kRepeat:
-        case Kind::kMinus:
-            found = first_bytes(n.a);
-            break;
-        case Kind::kCapture:
-            found = first_bytes(n.b);
-            break;
-        case Kind::kPart:
-            found = first_bytes(n.a);
-            break;
-        case Kind::kBoth:
-            found = first_bytes(n.a) & first_bytes(n.b);
-            break;
-        default:
-            break;
+        case Kind::kMinus: found = first_bytes(n.a); break;
+        case Kind::kCapture: found = first_bytes(n.b); break;
+        case Kind::kPart: found = first_bytes(n.a); break;
+        case Kind::kBoth: found = first_bytes(n.a) & first_bytes(n.b); break;
+        default: break;
     }
     first_bytes_[node] = {true, found};
     return first_bytes_[node].second;
@@ -94,20 +91,11 @@ const ByteSet& Machine::tail_bytes(uint32_t node) {
             found = tail_bytes(n.a);
             if (n.b != n.c) found |= first_bytes(n.a);
             break;
-        case Kind::kBoth:
-            found = tail_bytes(n.a) & tail_bytes(n.b);
-            break;
-        case Kind::kMinus:
-            found = tail_bytes(n.a);
-            break;
-        case Kind::kCapture:
-            found = tail_bytes(n.b);
-            break;
-        case Kind::kPart:
-            found = tail_bytes(n.a);
-            break;
-        default:
-            break;
+        case Kind::kBoth: found = tail_bytes(n.a) & tail_bytes(n.b); break;
+        case Kind::kMinus: found = tail_bytes(n.a); break;
+        case Kind::kCapture: found = tail_bytes(n.b); break;
+        case Kind::kPart: found = tail_bytes(n.a); break;
+        default: break;
     }
     tail_bytes_[node] = {true, found};
     return tail_bytes_[node].second;
@@ -121,19 +109,22 @@ Machine::Group Machine::group(uint32_t sequence) {
     return groups_[sequence].second;
 }
 
-// The least number of first parts whose end and what follows can be told apart by the next byte. One part alone needs no group.
+// The least number of first parts whose end and what follows can be told apart by the next byte.
+// One part alone needs no group.
 Machine::Group Machine::find_group(uint32_t sequence) {
     std::vector<uint32_t> parts;
     ByteSet tail;
     uint32_t node = sequence;
     bool nullable = true;
-    int bearable = 0;  // where nothing is counted, one terminal is best as soon as the next byte does not tell
+    int bearable =
+        0;  // where nothing is counted, one terminal is best as soon as the next byte does not tell
     for (;;) {
         const Arena::Node& n = arena_[node];
         bool last = n.kind != Kind::kSequence;
         uint32_t part = last ? node : n.a;
         if (!arena_[part].regular) break;
-        // Parts come together because an earlier one may have gone on where a later one began, so it may go on still.
+        // Parts come together because an earlier one may have gone on where a later one began, so
+        // it may go on still.
         tail |= tail_bytes(part);
         if (arena_[part].nullable) tail |= first_bytes(part);
         const Arena::Node& p = arena_[part];
@@ -141,7 +132,8 @@ Machine::Group Machine::find_group(uint32_t sequence) {
         parts.push_back(part);
         nullable &= arena_[part].nullable;
         node = last ? Arena::kEmptyNode : n.b;
-        // What follows is not known where the rest may be empty or is no regular node: then the next byte is taken to tell.
+        // What follows is not known where the rest may be empty or is no regular node: then the
+        // next byte is taken to tell.
         if (last || (tail & first_bytes(node)).count() <= bearable) break;
     }
     if (parts.size() < 2) return {};
@@ -160,28 +152,28 @@ Machine::LeafInfo Machine::classify(uint32_t node) {
     if (n.kind == Kind::kLexeme) return {Leaf::kLexeme, acquire(n.a), nullptr, 0};
     if (!n.regular) return none;
     switch (n.kind) {
-        case Kind::kLiteral:
-            return {Leaf::kLiteral, nullptr, nullptr, 0};
+        case Kind::kLiteral: return {Leaf::kLiteral, nullptr, nullptr, 0};
         case Kind::kClass:
-        case Kind::kBoth:
-            return whole_terminal(node);
+        case Kind::kBoth: return whole_terminal(node);
         case Kind::kMinus:
-            // An endless run cannot be used up by a finite set of texts, so no state of the difference is dead.
+            // An endless run cannot be used up by a finite set of texts, so no state of the
+            // difference is dead.
             if (is_run(n.a) && arena_[n.a].c == kNone && is_finite(arena_, n.b))
                 return {Leaf::kRunMinus, leaf(n.a).terminal, acquire(n.b), n.a};
             return whole_terminal(node);
         case Kind::kRepeat:
-            if (!arena_[n.a].nullable && tail_bytes(n.a).empty()) {  // else a longer match is at hand
+            if (!arena_[n.a].nullable &&
+                tail_bytes(n.a).empty()) {  // else a longer match is at hand
                 Terminal* unit = acquire(n.a);
                 if (unit->prefix_free()) return {Leaf::kRun, unit, nullptr, 0};
                 terminals_.pop_back();
             }
-            if (n.c == 1 || (tail_bytes(n.a) & first_bytes(n.a)).count() <= kWideOverlap) return none;
+            if (n.c == 1 || (tail_bytes(n.a) & first_bytes(n.a)).count() <= kWideOverlap)
+                return none;
             return whole_terminal(node);
         case Kind::kChoice:
             return arena_.children(n).size() > kWideChoice ? whole_terminal(node) : none;
-        default:
-            return none;
+        default: return none;
     }
 }
 
@@ -193,17 +185,15 @@ Head Machine::leaf_head(uint32_t node) {
         case Leaf::kRunMinus: {
             const Arena::Node& run = arena_[info.kind == Leaf::kRun ? node : info.run];
             h.state = Terminal::kStart;
-            h.minimum = run.b ? run.b : 1;  // a head is a nonempty match: none owed is as good as one
+            h.minimum =
+                run.b ? run.b : 1;  // a head is a nonempty match: none owed is as good as one
             h.maximum = run.c;
             h.other = info.kind == Leaf::kRunMinus ? Terminal::kStart : 0;
             break;
         }
         case Leaf::kTerminal:
-        case Leaf::kLexeme:
-            h.state = Terminal::kStart;
-            break;
-        default:
-            break;
+        case Leaf::kLexeme: h.state = Terminal::kStart; break;
+        default: break;
     }
     return h;
 }

@@ -1,4 +1,5 @@
-// What the core throws. bindings.cpp turns each into the exception of guided.errors that it stands for.
+// What the core throws. bindings.cpp turns each into the exception of guided.errors that it stands
+// for.
 #pragma once
 
 #include <cstdint>
@@ -10,7 +11,8 @@ namespace guided {
 // A bound was passed: `limit` names it, `option` is what raises it ("" if it is fixed).
 struct LimitExceeded : std::runtime_error {
     LimitExceeded(const std::string& fact, std::string limit_, uint64_t value_, std::string option_)
-        : std::runtime_error(fact), limit(std::move(limit_)), value(value_), option(std::move(option_)) {}
+        : std::runtime_error(fact), limit(std::move(limit_)), value(value_),
+          option(std::move(option_)) {}
     std::string limit;
     uint64_t value;
     std::string option;
@@ -18,7 +20,8 @@ struct LimitExceeded : std::runtime_error {
 
 // The grammar is at fault: an undefined rule, or nothing that can match.
 struct BadGrammar : std::runtime_error {
-    BadGrammar(const std::string& fact, std::string mend_) : std::runtime_error(fact), mend(std::move(mend_)) {}
+    BadGrammar(const std::string& fact, std::string mend_)
+        : std::runtime_error(fact), mend(std::move(mend_)) {}
     std::string mend;
 };
 

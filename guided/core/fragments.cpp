@@ -1,9 +1,12 @@
-// Fragments: the heads of a state that stand inside one part, looked at without what follows the part.
+// Fragments: the heads of a state that stand inside one part, looked at without what follows the
+// part.
 //
-// A value in JSON stands in a thousand places, each with another continuation behind it, so its states are all different; but what a token
-// does before the value ends is the same everywhere. So the stack above the part's mark is put on END instead, and for these heads alone
-// the vocabulary keeps which tokens stay inside and which remainders come out (as tables.h does for one terminal). The mask in a given
-// place is the inside row and a walk of the remainders by what follows there. Keys are structural, so other grammars find them too.
+// A value in JSON stands in a thousand places, each with another continuation behind it, so its
+// states are all different; but what a token does before the value ends is the same everywhere. So
+// the stack above the part's mark is put on END instead, and for these heads alone the vocabulary
+// keeps which tokens stay inside and which remainders come out (as tables.h does for one terminal).
+// The mask in a given place is the inside row and a walk of the remainders by what follows there.
+// Keys are structural, so other grammars find them too.
 #include <algorithm>
 
 #include "automaton.h"
@@ -12,8 +15,8 @@
 namespace guided {
 
 namespace {
-constexpr uint32_t kNear = 8;        // frames above a mark; more is rather a structure of its own
-constexpr size_t kShortList = 24;    // inside tokens that are listed rather than kept as a row
+constexpr uint32_t kNear = 8;      // frames above a mark; more is rather a structure of its own
+constexpr size_t kShortList = 24;  // inside tokens that are listed rather than kept as a row
 }  // namespace
 
 // The mark at the end of the innermost part that the head stands in; 0 if there is none near.
@@ -31,15 +34,19 @@ uint32_t Machine::mark_of(const Head& h) const {
 
 bool Machine::fragment_key(const PartHeads& group, Hash128& key) {
     Hash128 sum{};
-    auto of_node = [&](uint32_t node) {  // rules have numbers, not structure: they are this grammar's own
-        const Arena::Node& n = arena_[node];
-        return n.regular ? n.hash : combine(n.hash, grammar_->serial());
-    };
+    auto of_node =
+        [&](uint32_t node) {  // rules have numbers, not structure: they are this grammar's own
+            const Arena::Node& n = arena_[node];
+            return n.regular ? n.hash : combine(n.hash, grammar_->serial());
+        };
     for (const Head& h : group.heads) {
         const LeafInfo& info = leaf(h.node);
-        if (info.kind == Leaf::kRunMinus || info.kind == Leaf::kToken || info.kind == Leaf::kLexeme) return false;
-        Hash128 one = info.kind == Leaf::kLiteral ? of_node(h.node)
-                                                  : combine(Hash128{31, static_cast<uint64_t>(info.kind)}, info.terminal->serial());
+        if (info.kind == Leaf::kRunMinus || info.kind == Leaf::kToken || info.kind == Leaf::kLexeme)
+            return false;
+        Hash128 one =
+            info.kind == Leaf::kLiteral
+                ? of_node(h.node)
+                : combine(Hash128{31, static_cast<uint64_t>(info.kind)}, info.terminal->serial());
         one = combine(one, uint64_t{h.minimum} << 32 | h.maximum);
         one = combine(one, uint64_t{h.state} << 32 | h.other);
         for (uint32_t cont = h.cont; cont != group.mark;) {
@@ -86,7 +93,8 @@ void Machine::find_exits(Fragment& fragment, const std::vector<Head>& heads, con
     collector.finish();
 }
 
-// False: the heads are to be looked at in the plain way. A shape that is met for the first time may not come again.
+// False: the heads are to be looked at in the plain way. A shape that is met for the first time may
+// not come again.
 bool Machine::collect_fragment(const PartHeads& group, Mask& mask) {
     Hash128 key;
     if (!fragment_key(group, key)) return false;
@@ -114,7 +122,8 @@ bool Machine::collect_fragment(const PartHeads& group, Mask& mask) {
         auto emit = [&](uint32_t node, bool) {
             for (auto item : exits->items((*exits)[node])) mask.tokens.push_back(item.token);
         };
-        walk(*exits, Trie::kRoot, 0, 0, end, emit, [](uint32_t, size_t, size_t, size_t) { return false; });
+        walk(*exits, Trie::kRoot, 0, 0, end, emit,
+             [](uint32_t, size_t, size_t, size_t) { return false; });
     });
     return true;
 }

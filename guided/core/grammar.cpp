@@ -9,7 +9,8 @@ namespace guided {
 
 namespace {
 
-// The nodes that a grammar machine may open below `n`; operands of products and lexemes are matched by terminals.
+// The nodes that a grammar machine may open below `n`; operands of products and lexemes are matched
+// by terminals.
 template <class F>
 void each_child(const Arena& arena, const Arena::Node& n, F&& f) {
     switch (n.kind) {
@@ -22,26 +23,22 @@ void each_child(const Arena& arena, const Arena::Node& n, F&& f) {
             break;
         case Kind::kRepeat:
         case Kind::kPart:
-        case Kind::kNonempty:
-            f(n.a);
-            break;
-        case Kind::kCapture:
-            f(n.b);
-            break;
-        case Kind::kRule:
-            f(arena.rules()[n.a].body);
-            break;
-        default:
-            break;
+        case Kind::kNonempty: f(n.a); break;
+        case Kind::kCapture: f(n.b); break;
+        case Kind::kRule: f(arena.rules()[n.a].body); break;
+        default: break;
     }
 }
 
-// An endless repeat cannot be used up by a finite set of texts: no need to build the difference to know it.
+// An endless repeat cannot be used up by a finite set of texts: no need to build the difference to
+// know it.
 bool surely_matches(const Arena& arena, const Arena::Node& n) {
     if (n.kind != Kind::kMinus) return false;
     const Arena::Node& run = arena[n.a];
-    return run.kind == Kind::kRepeat && run.c == kNone && !arena[run.a].nullable && is_finite(arena, n.b) &&
-           (arena[run.a].kind == Kind::kClass || arena[run.a].kind == Kind::kLiteral || arena[run.a].kind == Kind::kChoice);
+    return run.kind == Kind::kRepeat && run.c == kNone && !arena[run.a].nullable &&
+           is_finite(arena, n.b) &&
+           (arena[run.a].kind == Kind::kClass || arena[run.a].kind == Kind::kLiteral ||
+            arena[run.a].kind == Kind::kChoice);
 }
 
 }  // namespace
@@ -62,35 +59,32 @@ bool is_finite(const Arena& arena, uint32_t node) {
                 if (n.c == kNone) return false;
                 node = n.a;
                 continue;
-            case Kind::kCapture:
-                node = n.b;
-                continue;
-            case Kind::kPart:
-                node = n.a;
-                continue;
+            case Kind::kCapture: node = n.b; continue;
+            case Kind::kPart: node = n.a; continue;
             case Kind::kBoth:
-            case Kind::kMinus:
-                return false;
-            default:
-                return true;
+            case Kind::kMinus: return false;
+            default: return true;
         }
     }
 }
 
-ClosedGrammar::ClosedGrammar(Arena arena, uint32_t start, const std::function<bool(const Arena&, uint32_t)>& is_void)
+ClosedGrammar::ClosedGrammar(Arena arena, uint32_t start,
+                             const std::function<bool(const Arena&, uint32_t)>& is_void)
     : arena_(std::move(arena)), start_(arena_.check(start)) {
     for (int round = 0;; ++round) {
         reach();
         mark(is_void);
         if (!productive_[start_]) {
             const auto& n = arena_[start_];
-            std::string what = n.kind == Kind::kRule ? "rule \"" + arena_.rules()[n.a].name + "\" can never end"
-                                                     : std::string("nothing matches the grammar");
+            std::string what = n.kind == Kind::kRule
+                                   ? "rule \"" + arena_.rules()[n.a].name + "\" can never end"
+                                   : std::string("nothing matches the grammar");
             throw BadGrammar(what, "give it an alternative that does not need itself");
         }
         if (!rewrite_left_recursion()) break;
         rewritten_ = true;
-        if (round > 8) throw BadGrammar("left recursion could not be rewritten", "write the rules without it");
+        if (round > 8)
+            throw BadGrammar("left recursion could not be rewritten", "write the rules without it");
     }
     static std::atomic<uint64_t> last{0};
     serial_ = ++last;
@@ -109,7 +103,8 @@ void ClosedGrammar::reach() {
         const Arena::Node& n = arena_[todo.back()];
         todo.pop_back();
         if (n.kind == Kind::kRule && arena_.rules()[n.a].body == kNone)
-            throw BadGrammar("rule \"" + arena_.rules()[n.a].name + "\" is not defined", "define it, or correct its name");
+            throw BadGrammar("rule \"" + arena_.rules()[n.a].name + "\" is not defined",
+                             "define it, or correct its name");
         each_child(arena_, n, [&](uint32_t child) {
             if (!reached_mark_[child]) {
                 reached_mark_[child] = 1;
@@ -122,7 +117,8 @@ void ClosedGrammar::reach() {
         if (reached_mark_[id]) reached_.push_back(id);
 }
 
-// The least set of nodes closed under `holds(node, marks)`: looked at again only where something below has changed.
+// The least set of nodes closed under `holds(node, marks)`: looked at again only where something
+// below has changed.
 template <class Holds>
 void ClosedGrammar::fixpoint(std::vector<uint8_t>& marks, Holds&& holds) {
     marks.assign(arena_.size(), 0);
@@ -133,11 +129,13 @@ void ClosedGrammar::fixpoint(std::vector<uint8_t>& marks, Holds&& holds) {
     }
     if (!open) return;
     std::vector<uint32_t> first(arena_.size() + 1, 0), users;
-    for (uint32_t id : reached_) each_child(arena_, arena_[id], [&](uint32_t child) { ++first[child + 1]; });
+    for (uint32_t id : reached_)
+        each_child(arena_, arena_[id], [&](uint32_t child) { ++first[child + 1]; });
     for (size_t i = 1; i < first.size(); ++i) first[i] += first[i - 1];
     users.resize(first.back());
     std::vector<uint32_t> at(first.begin(), first.end() - 1);
-    for (uint32_t id : reached_) each_child(arena_, arena_[id], [&](uint32_t child) { users[at[child]++] = id; });
+    for (uint32_t id : reached_)
+        each_child(arena_, arena_[id], [&](uint32_t child) { users[at[child]++] = id; });
     std::vector<uint32_t> todo;
     for (uint32_t id : reached_) {
         if (!marks[id] && holds(id)) {
@@ -161,30 +159,24 @@ void ClosedGrammar::fixpoint(std::vector<uint8_t>& marks, Holds&& holds) {
 void ClosedGrammar::mark(const std::function<bool(const Arena&, uint32_t)>& is_void) {
     std::vector<uint8_t> voids(arena_.size(), 0);
     for (uint32_t id : reached_)
-        if (arena_[id].kind == Kind::kToken || ((arena_[id].kind == Kind::kBoth || arena_[id].kind == Kind::kMinus) &&
-                                                !surely_matches(arena_, arena_[id])))
+        if (arena_[id].kind == Kind::kToken ||
+            ((arena_[id].kind == Kind::kBoth || arena_[id].kind == Kind::kMinus) &&
+             !surely_matches(arena_, arena_[id])))
             voids[id] = is_void(arena_, id);
     auto evaluate = [&](uint32_t id, auto& marks, bool leaf, bool all) -> bool {
         const Arena::Node& n = arena_[id];
         switch (n.kind) {
-            case Kind::kSequence:
-                return marks[n.a] && marks[n.b];
+            case Kind::kSequence: return marks[n.a] && marks[n.b];
             case Kind::kChoice:
                 for (uint32_t child : arena_.children(n))
                     if (marks[child]) return true;
                 return false;
-            case Kind::kRepeat:
-                return n.b == 0 || marks[n.a];
-            case Kind::kCapture:
-                return marks[n.b];
-            case Kind::kPart:
-                return marks[n.a];
-            case Kind::kNonempty:
-                return all && marks[n.a];
-            case Kind::kRule:
-                return marks[arena_.rules()[n.a].body];
-            default:
-                return leaf;
+            case Kind::kRepeat: return n.b == 0 || marks[n.a];
+            case Kind::kCapture: return marks[n.b];
+            case Kind::kPart: return marks[n.a];
+            case Kind::kNonempty: return all && marks[n.a];
+            case Kind::kRule: return marks[arena_.rules()[n.a].body];
+            default: return leaf;
         }
     };
     fixpoint(nullable_, [&](uint32_t id) {
@@ -249,15 +241,14 @@ std::vector<std::vector<uint32_t>> ClosedGrammar::components() {
             }
             if (at < corners_[rule].size()) {
                 uint32_t to = corners_[rule][at++];
-                if (index[to] == kNone)
-                    calls.push_back({to, 0});
-                else if (on_stack[to])
-                    low[rule] = std::min(low[rule], index[to]);
+                if (index[to] == kNone) calls.push_back({to, 0});
+                else if (on_stack[to]) low[rule] = std::min(low[rule], index[to]);
                 continue;
             }
             uint32_t done = rule;
             calls.pop_back();
-            if (!calls.empty()) low[calls.back().first] = std::min(low[calls.back().first], low[done]);
+            if (!calls.empty())
+                low[calls.back().first] = std::min(low[calls.back().first], low[done]);
             if (low[done] != index[done]) continue;
             auto& component = result.emplace_back();
             uint32_t member;
@@ -286,7 +277,8 @@ bool ClosedGrammar::rewrite_left_recursion() {
     return any;
 }
 
-// Also of nodes that the fixpoint has not seen: those made since, and those it did not reach from the start.
+// Also of nodes that the fixpoint has not seen: those made since, and those it did not reach from
+// the start.
 bool ClosedGrammar::nullable(uint32_t node) {
     for (;;) {
         if (node < reached_mark_.size() && reached_mark_[node]) return nullable_[node];
@@ -307,14 +299,9 @@ bool ClosedGrammar::nullable(uint32_t node) {
                 if (n.b == 0) return true;
                 node = n.a;
                 break;
-            case Kind::kCapture:
-                node = n.b;
-                break;
-            case Kind::kPart:
-                node = n.a;
-                break;
-            default:
-                return n.nullable;
+            case Kind::kCapture: node = n.b; break;
+            case Kind::kPart: node = n.a; break;
+            default: return n.nullable;
         }
     }
 }
@@ -353,22 +340,20 @@ ClosedGrammar::Split ClosedGrammar::split(uint32_t node, const std::vector<uint8
             for (auto& [rule, tail] : s.calls) tail = arena_.sequence(tail, more);
             return s;
         }
-        case Kind::kCapture:
-            return split(n.b, in_component);
+        case Kind::kCapture: return split(n.b, in_component);
         case Kind::kPart:
-        case Kind::kNonempty:
-            return split(n.a, in_component);
+        case Kind::kNonempty: return split(n.a, in_component);
         case Kind::kRule:
             if (in_component[n.a]) return {Arena::kNeverNode, {{n.a, Arena::kEmptyNode}}};
             return {arena_.nonempty(node), {}};
-        default:
-            return {arena_.nonempty(node), {}};
+        default: return {arena_.nonempty(node), {}};
     }
 }
 
-// The left-corner transform (Rosenkrantz and Lewis 1970; Johnson 1998 for its selective form). Let a rule B of the component start
-// with A and then x: having matched A one may go on with x and has B. So Z is: a start that needs no rule of the component, giving
-// some C, then a chain of such tails from C up to Z. For one rule alone the chain is a star: A: A x | y becomes y x*.
+// The left-corner transform (Rosenkrantz and Lewis 1970; Johnson 1998 for its selective form). Let
+// a rule B of the component start with A and then x: having matched A one may go on with x and has
+// B. So Z is: a start that needs no rule of the component, giving some C, then a chain of such
+// tails from C up to Z. For one rule alone the chain is a star: A: A x | y becomes y x*.
 void ClosedGrammar::rewrite(const std::vector<uint32_t>& component) {
     std::vector<uint8_t> in_component(arena_.rules().size(), 0);
     for (uint32_t rule : component) in_component[rule] = 1;
@@ -413,7 +398,8 @@ void ClosedGrammar::rewrite(const std::vector<uint32_t>& component) {
     for (uint32_t z = 0; z < count; ++z) {
         std::vector<uint32_t> chain(count);
         const std::string name = arena_.rules()[component[z]].name;
-        for (uint32_t i = 0; i < count; ++i) chain[i] = arena_.rule(arena_.rules()[component[i]].name + "..." + name);
+        for (uint32_t i = 0; i < count; ++i)
+            chain[i] = arena_.rule(arena_.rules()[component[i]].name + "..." + name);
         for (uint32_t i = 0; i < count; ++i) {
             std::vector<uint32_t> options;
             for (uint32_t k : same[i]) {
@@ -424,7 +410,8 @@ void ClosedGrammar::rewrite(const std::vector<uint32_t>& component) {
             arena_.define(chain[i], arena_.choice(options));
         }
         std::vector<uint32_t> options;
-        for (uint32_t i = 0; i < count; ++i) options.push_back(arena_.sequence(starts[i], chain[i]));
+        for (uint32_t i = 0; i < count; ++i)
+            options.push_back(arena_.sequence(starts[i], chain[i]));
         if (empty[z]) options.push_back(Arena::kEmptyNode);
         set_body(component[z], arena_.choice(options));
     }

@@ -1,8 +1,8 @@
 // A closed grammar: what can be matched at all, what can be empty, and no left recursion.
 //
-// Closing a grammar marks unproductive nodes (a viable prefix can then always be finished) and nullable ones, rewrites left recursion
-// of all three kinds (direct, indirect, hidden behind nullable parts), and numbers the rules so that a rule comes before those it can
-// start with.
+// Closing a grammar marks unproductive nodes (a viable prefix can then always be finished) and
+// nullable ones, rewrites left recursion of all three kinds (direct, indirect, hidden behind
+// nullable parts), and numbers the rules so that a rule comes before those it can start with.
 #pragma once
 
 #include <functional>
@@ -16,9 +16,11 @@ namespace guided {
 bool is_finite(const Arena& arena, uint32_t node);
 
 class ClosedGrammar {
-public:
-    // `is_void(node)`: a product of regular nodes, or a token node, matches nothing. Throws BadGrammar.
-    ClosedGrammar(Arena arena, uint32_t start, const std::function<bool(const Arena&, uint32_t)>& is_void);
+  public:
+    // `is_void(node)`: a product of regular nodes, or a token node, matches nothing. Throws
+    // BadGrammar.
+    ClosedGrammar(Arena arena, uint32_t start,
+                  const std::function<bool(const Arena&, uint32_t)>& is_void);
 
     const Arena& arena() const { return arena_; }
     uint32_t start() const { return start_; }
@@ -28,7 +30,7 @@ public:
     bool rewritten() const { return rewritten_; }
     uint64_t serial() const { return serial_; }  // no other grammar of the process has it
 
-private:
+  private:
     void reach();
     template <class Holds>
     void fixpoint(std::vector<uint8_t>& marks, Holds&& holds);

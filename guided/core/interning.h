@@ -1,5 +1,5 @@
-// Small building blocks of the core: hashes, byte sets, a table that numbers equal sequences equally, and a vector
-// whose elements never move (so that other threads may read while it grows).
+// Small building blocks of the core: hashes, byte sets, a table that numbers equal sequences
+// equally, and a vector whose elements never move (so that other threads may read while it grows).
 #pragma once
 
 #include <array>
@@ -24,9 +24,12 @@ inline uint64_t mix(uint64_t h) {  // the finalizer of MurmurHash3
     return h;
 }
 
-inline uint64_t combine(uint64_t seed, uint64_t value) { return mix(seed * 0x9e3779b97f4a7c15ULL + value); }
+inline uint64_t combine(uint64_t seed, uint64_t value) {
+    return mix(seed * 0x9e3779b97f4a7c15ULL + value);
+}
 
-inline uint64_t hash_words(const uint32_t* data, size_t count, uint64_t seed = 0x2545f4914f6cdd1dULL) {
+inline uint64_t hash_words(const uint32_t* data, size_t count,
+                           uint64_t seed = 0x2545f4914f6cdd1dULL) {
     uint64_t h = seed ^ (count * 0x9e3779b97f4a7c15ULL);
     size_t i = 0;
     for (; i + 2 <= count; i += 2) {
@@ -56,7 +59,7 @@ inline Hash128 combine(Hash128 seed, uint64_t value) {
 }
 
 class ByteSet {
-public:
+  public:
     bool has(uint8_t b) const { return words_[b >> 6] >> (b & 63) & 1; }
     void add(uint8_t b) { words_[b >> 6] |= uint64_t{1} << (b & 63); }
     void add_range(unsigned low, unsigned high) {
@@ -81,16 +84,17 @@ public:
     template <class F>
     void for_each(F&& f) const {
         for (int i = 0; i < 4; ++i)
-            for (uint64_t w = words_[i]; w; w &= w - 1) f(static_cast<uint8_t>(i * 64 + std::countr_zero(w)));
+            for (uint64_t w = words_[i]; w; w &= w - 1)
+                f(static_cast<uint8_t>(i * 64 + std::countr_zero(w)));
     }
 
-private:
+  private:
     std::array<uint64_t, 4> words_{};
 };
 
 // Numbers sequences of words: equal sequences, equal numbers, from 0 up.
 class SequenceTable {
-public:
+  public:
     uint32_t intern(const uint32_t* data, size_t count) {
         if ((starts_.size() + 1) * 2 > slots_.size()) grow();
         uint64_t h = hash_words(data, count);
@@ -107,7 +111,9 @@ public:
             }
             if (hashes_[id] == h) {
                 auto known = (*this)[id];
-                if (known.size() == count && (count == 0 || !std::memcmp(known.data(), data, count * 4))) return id;
+                if (known.size() == count &&
+                    (count == 0 || !std::memcmp(known.data(), data, count * 4)))
+                    return id;
             }
         }
     }
@@ -117,9 +123,11 @@ public:
         return {pool_.data() + start, end - start};
     }
     uint32_t size() const { return static_cast<uint32_t>(starts_.size()); }
-    size_t bytes() const { return pool_.capacity() * 4 + starts_.capacity() * 16 + slots_.capacity() * 4; }
+    size_t bytes() const {
+        return pool_.capacity() * 4 + starts_.capacity() * 16 + slots_.capacity() * 4;
+    }
 
-private:
+  private:
     void grow() {
         slots_.assign(slots_.empty() ? 64 : slots_.size() * 2, kNone);
         size_t mask = slots_.size() - 1;
@@ -136,7 +144,7 @@ private:
 
 // A map from a 64-bit key to a 32-bit value, for one thread (or under a lock).
 class WordMap {
-public:
+  public:
     uint32_t find(uint64_t key) const {
         if (slots_.empty()) return kNone;
         size_t mask = slots_.size() - 1;
@@ -151,7 +159,7 @@ public:
     }
     size_t bytes() const { return slots_.capacity() * sizeof(Slot); }
 
-private:
+  private:
     struct Slot {
         uint64_t key = 0;
         uint32_t value = kNone;
@@ -172,11 +180,11 @@ private:
     size_t count_ = 0;
 };
 
-// Elements stay where they are while the vector grows. One writer at a time (a lock of the owner); a reader needs no
-// lock for an index that it was handed after the element was made.
+// Elements stay where they are while the vector grows. One writer at a time (a lock of the owner);
+// a reader needs no lock for an index that it was handed after the element was made.
 template <class T>
 class StableVector {
-public:
+  public:
     StableVector() = default;
     StableVector(const StableVector&) = delete;
     StableVector& operator=(const StableVector&) = delete;
@@ -199,7 +207,7 @@ public:
     }
     uint32_t size() const { return size_.load(std::memory_order_acquire); }
 
-private:
+  private:
     static constexpr int kFirstBits = 4;
     static constexpr uint32_t kFirst = 1u << kFirstBits;
     std::array<std::atomic<T*>, 28> chunks_{};

@@ -35,7 +35,8 @@ void normalize(std::vector<Head>& heads, Continuations& conts) {
         if (a.guard != b.guard) return a.guard < b.guard;
         return a.cont < b.cont;
     };
-    if (!std::is_sorted(heads.begin(), heads.end(), less)) std::sort(heads.begin(), heads.end(), less);
+    if (!std::is_sorted(heads.begin(), heads.end(), less))
+        std::sort(heads.begin(), heads.end(), less);
     std::vector<uint32_t> group;
     size_t out = 0;
     for (size_t i = 0; i < heads.size();) {
@@ -63,9 +64,11 @@ uint32_t Expander::frame(uint32_t node, uint32_t parent) {
 uint32_t Expander::frame(uint32_t node, uint32_t minimum, uint32_t maximum, uint32_t parent) {
     bool repeats = arena_[node].kind == Kind::kRepeat;
     if (repeats && maximum == 0) return parent;
-    if (repeats && minimum == 0 && maximum == kNone && parent != Continuations::kEnd && !conts_.is_union(parent)) {
+    if (repeats && minimum == 0 && maximum == kNone && parent != Continuations::kEnd &&
+        !conts_.is_union(parent)) {
         auto below = conts_.frame(parent);
-        if (below.node == node && below.minimum == 0 && below.maximum == kNone) return parent;  // x* x* is x*
+        if (below.node == node && below.minimum == 0 && below.maximum == kNone)
+            return parent;  // x* x* is x*
     }
     return conts_.push(node, minimum, maximum, parent);
 }
@@ -99,7 +102,8 @@ void Expander::pop(uint32_t cont, std::vector<Head>& heads, bool& complete) {
         if (visited_[top] == stamp_) continue;
         visited_[top] = stamp_;
         if (++count > max_heads_ * 4)
-            throw LimitExceeded("the grammar is too ambiguous here", "heads in one state", max_heads_, "max_heads");
+            throw LimitExceeded("the grammar is too ambiguous here", "heads in one state",
+                                max_heads_, "max_heads");
         if (top == Continuations::kEnd) {
             complete = true;
             continue;
@@ -129,7 +133,8 @@ void Expander::open(uint32_t node, uint32_t parent, std::vector<Head>& heads) {
         if (!productive_[node]) return;
         if (is_leaf(node)) {
             if (heads.size() >= max_heads_ * 4)
-                throw LimitExceeded("the grammar is too ambiguous here", "heads in one state", max_heads_, "max_heads");
+                throw LimitExceeded("the grammar is too ambiguous here", "heads in one state",
+                                    max_heads_, "max_heads");
             Head h = leaf_head(node);
             h.cont = parent;
             heads.push_back(h);
@@ -154,7 +159,8 @@ void Expander::open(uint32_t node, uint32_t parent, std::vector<Head>& heads) {
             }
             case Kind::kChoice: {
                 auto options = arena_.children(n);
-                for (uint32_t option : options.first(options.size() - 1)) open(option, parent, heads);
+                for (uint32_t option : options.first(options.size() - 1))
+                    open(option, parent, heads);
                 node = options.back();
                 break;
             }
@@ -164,22 +170,18 @@ void Expander::open(uint32_t node, uint32_t parent, std::vector<Head>& heads) {
                 break;
             case Kind::kRule: {
                 if (calls_.size() >= max_heads_ * 4)
-                    throw LimitExceeded("the grammar is too ambiguous here", "heads in one state", max_heads_,
-                                        "max_heads");
+                    throw LimitExceeded("the grammar is too ambiguous here", "heads in one state",
+                                        max_heads_, "max_heads");
                 calls_.push_back({order_[n.a], n.a, parent});
                 std::push_heap(calls_.begin(), calls_.end(), std::greater<>());
                 return;
             }
-            case Kind::kCapture:
-                node = n.b;
-                break;
+            case Kind::kCapture: node = n.b; break;
             case Kind::kPart:
                 parent = conts_.push(node, 1, 0, parent);
                 node = n.a;
                 break;
-            case Kind::kNonempty:
-                node = n.a;
-                break;
+            case Kind::kNonempty: node = n.a; break;
             default:  // empty: no nonempty match
                 return;
         }

@@ -1,19 +1,23 @@
 // The continuation machine: what must still be matched, and where it may start.
 //
-// Simple telling. A continuation is a stack: END, or a frame (a node with its registers) on top of a parent. To see what may come
-// next, pop the top node and expand it: a sequence opens its first part with the rest pushed, a choice opens each option, a rule
-// opens its body, until only leaves remain. A leaf with its progress and the continuation behind it is a head. The heads of a
+// Simple telling. A continuation is a stack: END, or a frame (a node with its registers) on top of
+// a parent. To see what may come next, pop the top node and expand it: a sequence opens its first
+// part with the rest pushed, a choice opens each option, a rule opens its body, until only leaves
+// remain. A leaf with its progress and the continuation behind it is a head. The heads of a
 // continuation are its closure.
 //
 // What that leaves out:
-// - Opening means a nonempty match. Where a node may be empty, whoever opens it goes on behind it as well, so nothing is popped in
-//   the closure that pushed it, and nullable loops end (`open`).
+// - Opening means a nonempty match. Where a node may be empty, whoever opens it goes on behind it
+//   as well, so nothing is popped in the closure that pushed it, and nullable loops end (`open`).
 // - A repeat keeps its remaining counts in the frame: {0,100000} costs no nodes (`frame`).
-// - All calls of one rule in one closure are opened once, with the union of their continuations. Rules are opened in an order in
-//   which a rule comes before those it can start with; that order exists because left recursion was rewritten away (grammar.h).
-// - A part (arena.h) leaves a mark on the stack where it ends, so that its heads can be told from what follows (`is_mark`).
+// - All calls of one rule in one closure are opened once, with the union of their continuations.
+//   Rules are opened in an order in which a rule comes before those it can start with; that order
+//   exists because left recursion was rewritten away (grammar.h).
+// - A part (arena.h) leaves a mark on the stack where it ends, so that its heads can be told from
+//   what follows (`is_mark`).
 // - A call in tail position pushes nothing, and a starred node is not pushed onto itself.
-// Which nodes are leaves is for the user of the class: bytes and characters in a terminal, whole terminals in a grammar.
+// Which nodes are leaves is for the user of the class: bytes and characters in a terminal, whole
+// terminals in a grammar.
 #pragma once
 
 #include <span>
@@ -24,25 +28,28 @@
 
 namespace guided {
 
-// A leaf, how far it has come, and what follows. Which fields a kind of leaf uses stands where it is stepped.
+// A leaf, how far it has come, and what follows. Which fields a kind of leaf uses stands where it
+// is stepped.
 struct Head {
     uint32_t node = 0;
-    uint32_t state = 0;               // of the leaf's own machine, or the offset in a literal
-    uint32_t other = 0;               // second state, for a difference or a product
-    uint32_t minimum = 0, maximum = 0;  // repetitions of a run still owed and still allowed, the present one included
-    uint32_t guard = 0;               // lexemes that must not match longer (automaton.h)
+    uint32_t state = 0;  // of the leaf's own machine, or the offset in a literal
+    uint32_t other = 0;  // second state, for a difference or a product
+    uint32_t minimum = 0,
+             maximum =
+                 0;  // repetitions of a run still owed and still allowed, the present one included
+    uint32_t guard = 0;  // lexemes that must not match longer (automaton.h)
     uint32_t cont = 0;
 
     bool operator==(const Head&) const = default;
     bool same_leaf(const Head& o) const {
-        return node == o.node && state == o.state && other == o.other && minimum == o.minimum && maximum == o.maximum &&
-               guard == o.guard;
+        return node == o.node && state == o.state && other == o.other && minimum == o.minimum &&
+               maximum == o.maximum && guard == o.guard;
     }
 };
 inline constexpr size_t kHeadWords = sizeof(Head) / 4;
 
 class Continuations {
-public:
+  public:
     static constexpr uint32_t kEnd = 0;
 
     struct Frame {
@@ -66,7 +73,7 @@ public:
     uint32_t size() const { return table_.size(); }
     size_t bytes() const { return table_.bytes(); }
 
-private:
+  private:
     SequenceTable table_;
 };
 
@@ -74,11 +81,14 @@ private:
 void normalize(std::vector<Head>& heads, Continuations& conts);
 
 class Expander {
-public:
-    // `nullable`, `productive` by node, `order` by rule: a rule comes before those that it can start with.
-    Expander(const Arena& arena, std::span<const uint8_t> nullable, std::span<const uint8_t> productive,
-             std::span<const uint32_t> order, uint32_t max_heads)
-        : arena_(arena), nullable_(nullable), productive_(productive), order_(order), max_heads_(max_heads) {}
+  public:
+    // `nullable`, `productive` by node, `order` by rule: a rule comes before those that it can
+    // start with.
+    Expander(const Arena& arena, std::span<const uint8_t> nullable,
+             std::span<const uint8_t> productive, std::span<const uint32_t> order,
+             uint32_t max_heads)
+        : arena_(arena), nullable_(nullable), productive_(productive), order_(order),
+          max_heads_(max_heads) {}
     virtual ~Expander() = default;
 
     // The heads behind `cont`, normalized; `complete`: the text may end there.
@@ -88,14 +98,17 @@ public:
     uint32_t frame(uint32_t node, uint32_t parent);
 
     // The end of a part: popped as if it were not there.
-    bool is_mark(const Continuations::Frame& f) const { return f.minimum == 1 && arena_[f.node].kind == Kind::kPart; }
+    bool is_mark(const Continuations::Frame& f) const {
+        return f.minimum == 1 && arena_[f.node].kind == Kind::kPart;
+    }
 
     Continuations& conts() { return conts_; }
     const Continuations& conts() const { return conts_; }
 
-protected:
+  protected:
     virtual bool is_leaf(uint32_t node) = 0;
-    virtual Head leaf_head(uint32_t node) = 0;  // at its beginning; the continuation is filled in by the caller
+    virtual Head
+    leaf_head(uint32_t node) = 0;  // at its beginning; the continuation is filled in by the caller
 
     // The first parts of a sequence that are one leaf together, if there are any.
     struct Group {
@@ -107,7 +120,7 @@ protected:
 
     const Arena& arena_;
 
-private:
+  private:
     uint32_t frame(uint32_t node, uint32_t minimum, uint32_t maximum, uint32_t parent);
     void pop(uint32_t cont, std::vector<Head>& heads, bool& complete);
     void open(uint32_t node, uint32_t parent, std::vector<Head>& heads);

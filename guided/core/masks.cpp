@@ -1,9 +1,10 @@
 // Masks: which tokens a state allows, found from the heads of the state.
 //
-// A terminal or a run contributes its residual table (tables.h): an inside row as it is, and its exit tries walked by the closure of its
-// continuation. Everything else walks the token trie, pruned by the bytes that the heads take; where such a walk comes to a large
-// subtree with a terminal in hand, the table of the terminal below that trie node takes over. Sets stay lists until the end. Heads inside a
-// part are a fragment (fragments.cpp), found once for all places.
+// A terminal or a run contributes its residual table (tables.h): an inside row as it is, and its
+// exit tries walked by the closure of its continuation. Everything else walks the token trie,
+// pruned by the bytes that the heads take; where such a walk comes to a large subtree with a
+// terminal in hand, the table of the terminal below that trie node takes over. Sets stay lists
+// until the end. Heads inside a part are a fragment (fragments.cpp), found once for all places.
 #include <algorithm>
 
 #include "automaton.h"
@@ -13,7 +14,8 @@
 namespace guided {
 
 namespace {
-constexpr uint32_t kLargeSubtree = 256;  // trie nodes; a smaller one is walked rather than looked up
+constexpr uint32_t kLargeSubtree =
+    256;  // trie nodes; a smaller one is walked rather than looked up
 }
 
 // END is reached at `node` of `trie`: what goes on from there is a remainder.
@@ -24,15 +26,14 @@ void Machine::add_exits(const Trie& trie, uint32_t node, Keep&& keep, Mask& mask
         mask.exits->add_below(trie, c, [&](Trie::Item item) { return keep(item) ? 0 : kNone; });
 }
 
-// All tokens below `trie_node` that the heads stack_[begin, end) allow. `depth`: bytes from the root of the trie.
+// All tokens below `trie_node` that the heads stack_[begin, end) allow. `depth`: bytes from the
+// root of the trie.
 void Machine::collect(uint32_t trie_node, size_t depth, size_t begin, size_t end, Mask& mask) {
     size_t open = stack_.size();
     for (size_t i = begin; i < end; ++i) {
         Head h = stack_[i];
-        if (h.node == kDeferred)
-            expand(h, stack_);
-        else
-            stack_.push_back(h);
+        if (h.node == kDeferred) expand(h, stack_);
+        else stack_.push_back(h);
     }
     size_t top = stack_.size();
     bool tables = !lexemes_;
@@ -40,13 +41,15 @@ void Machine::collect(uint32_t trie_node, size_t depth, size_t begin, size_t end
         Head h = stack_[i];
         if (collect_by_table(trie_node, depth, h, mask)) continue;
         stack_.push_back(h);
-        if (leaf(h.node).terminal) tables = false;  // too many exits here, and so they would be further down
+        if (leaf(h.node).terminal)
+            tables = false;  // too many exits here, and so they would be further down
     }
     if (stack_.size() > top) {
         const Trie& trie = vocabulary_->trie();
         auto emit = [&](uint32_t node, bool complete) {
             for (auto item : trie.items(trie[node])) mask.tokens.push_back(item.token);
-            if (complete && mask.exits) add_exits(trie, node, [](Trie::Item) { return true; }, mask);
+            if (complete && mask.exits)
+                add_exits(trie, node, [](Trie::Item) { return true; }, mask);
         };
         auto descend = [&](uint32_t node, size_t below, size_t from, size_t to) {
             if (!tables || trie[node].subtree < kLargeSubtree) return false;
@@ -73,7 +76,9 @@ bool Machine::collect_by_table(uint32_t trie_node, size_t depth, const Head& h, 
     if (ends) wanted |= mask.exits->wanted();
     if (!table.prepare_exits(wanted)) return false;
     if (mask.exits && info.removed) mask.unfit = true;
-    uint32_t limit = !run || h.maximum == kNone ? kNone : h.state == Terminal::kStart ? h.maximum : h.maximum - 1;
+    uint32_t limit = !run || h.maximum == kNone    ? kNone
+                     : h.state == Terminal::kStart ? h.maximum
+                                                   : h.maximum - 1;
     Table::Inside inside = table.inside(limit);
     mask.tokens.insert(mask.tokens.end(), inside.tokens.begin(), inside.tokens.end());
     if (inside.row) mask.bases.push_back(inside.row);
@@ -85,13 +90,16 @@ bool Machine::collect_by_table(uint32_t trie_node, size_t depth, const Head& h, 
     first.for_each([&](uint8_t byte) {
         const Trie* exits = table.exits(byte);
         if (!exits) return;
-        auto fits = [&](Trie::Item item) { return !run || (item.count >= h.minimum && item.count <= h.maximum); };
+        auto fits = [&](Trie::Item item) {
+            return !run || (item.count >= h.minimum && item.count <= h.maximum);
+        };
         auto emit = [&](uint32_t node, bool complete) {
             for (auto item : exits->items((*exits)[node]))
                 if (fits(item)) mask.tokens.push_back(item.token);
             if (complete && mask.exits) add_exits(*exits, node, fits, mask);
         };
-        walk(*exits, Trie::kRoot, 0, top, end, emit, [](uint32_t, size_t, size_t, size_t) { return false; });
+        walk(*exits, Trie::kRoot, 0, top, end, emit,
+             [](uint32_t, size_t, size_t, size_t) { return false; });
     });
     stack_.resize(top);
     if (ends)
@@ -103,7 +111,8 @@ bool Machine::collect_by_table(uint32_t trie_node, size_t depth, const Head& h, 
             });
         });
     if (info.removed && h.other != Terminal::kDead && mask.tokens.size() > before) {
-        std::vector<uint32_t> exits(mask.tokens.begin() + static_cast<std::ptrdiff_t>(before), mask.tokens.end());
+        std::vector<uint32_t> exits(mask.tokens.begin() + static_cast<std::ptrdiff_t>(before),
+                                    mask.tokens.end());
         mask.tokens.resize(before);
         drop_removed(trie_node, depth, h, first, exits);
         mask.tokens.insert(mask.tokens.end(), exits.begin(), exits.end());
@@ -111,8 +120,8 @@ bool Machine::collect_by_table(uint32_t trie_node, size_t depth, const Head& h, 
     return true;
 }
 
-// The exits were found as if no text were removed. Those that leave where a removed text ends are looked at one by one: few, as only
-// tokens along the removed texts can do so.
+// The exits were found as if no text were removed. Those that leave where a removed text ends are
+// looked at one by one: few, as only tokens along the removed texts can do so.
 void Machine::drop_removed(uint32_t trie_node, size_t depth, const Head& h, const ByteSet& first,
                            std::vector<uint32_t>& tokens) {
     const LeafInfo info = leaf(h.node);
@@ -124,7 +133,8 @@ void Machine::drop_removed(uint32_t trie_node, size_t depth, const Head& h, cons
             const Trie::Node& n = trie[below.back()];
             below.pop_back();
             for (auto item : trie.items(n)) suspects.push_back(item.token);
-            for (uint32_t c = n.first_child; c < n.first_child + n.child_count; ++c) below.push_back(c);
+            for (uint32_t c = n.first_child; c < n.first_child + n.child_count; ++c)
+                below.push_back(c);
         }
     };
     struct Step {
@@ -136,12 +146,14 @@ void Machine::drop_removed(uint32_t trie_node, size_t depth, const Head& h, cons
         stack.pop_back();
         const Trie::Node& n = trie[s.node];
         for (uint32_t c = n.first_child; c < n.first_child + n.child_count; ++c) {
-            Step to{c, info.terminal->next(s.state, trie[c].byte), info.removed->next(s.other, trie[c].byte)};
+            Step to{c, info.terminal->next(s.state, trie[c].byte),
+                    info.removed->next(s.other, trie[c].byte)};
             if (to.state == Terminal::kDead || to.other == Terminal::kDead) continue;
             if (info.terminal->accepting(to.state)) {
                 to.state = Terminal::kStart;
                 if (info.removed->accepting(to.other))
-                    for (uint32_t k = trie[c].first_child; k < trie[c].first_child + trie[c].child_count; ++k)
+                    for (uint32_t k = trie[c].first_child;
+                         k < trie[c].first_child + trie[c].child_count; ++k)
                         if (first.has(trie[k].byte)) suspect_below(k);
             }
             stack.push_back(to);
@@ -166,7 +178,8 @@ void Machine::add_token_heads(const Head& h, Mask& mask) {
     }
     std::vector<uint32_t> words(vocabulary_->words(), 0);
     for (uint32_t id = 0; id < vocabulary_->count(); ++id)
-        if (!vocabulary_->is_eos(id) && !std::binary_search(ids.begin(), ids.end(), id)) words[id >> 5] |= 1u << (id & 31);
+        if (!vocabulary_->is_eos(id) && !std::binary_search(ids.begin(), ids.end(), id))
+            words[id >> 5] |= 1u << (id & 31);
     mask.bases.push_back(vocabulary_->rows().base(std::move(words)));
 }
 
@@ -182,7 +195,8 @@ const Row& Machine::find_row(uint32_t state) {
         if (leaf(h.node).kind == Leaf::kToken) {
             add_token_heads(h, mask);
         } else if (uint32_t mark = mark_of(h)) {
-            auto at = std::find_if(groups.begin(), groups.end(), [&](const PartHeads& g) { return g.mark == mark; });
+            auto at = std::find_if(groups.begin(), groups.end(),
+                                   [&](const PartHeads& g) { return g.mark == mark; });
             if (at == groups.end()) at = groups.insert(at, {mark, {}});
             at->heads.push_back(h);
         } else {
@@ -190,7 +204,8 @@ const Row& Machine::find_row(uint32_t state) {
         }
     }
     for (const PartHeads& group : groups)
-        if (!collect_fragment(group, mask)) others.insert(others.end(), group.heads.begin(), group.heads.end());
+        if (!collect_fragment(group, mask))
+            others.insert(others.end(), group.heads.begin(), group.heads.end());
     stack_ = std::move(others);
     if (!stack_.empty()) collect(Trie::kRoot, 0, 0, stack_.size(), mask);
     stack_.clear();

@@ -10,7 +10,8 @@
 namespace guided {
 
 namespace {
-constexpr size_t kForcedLimit = 1 << 16;  // bytes; a grammar may force without end only if it never ends
+constexpr size_t kForcedLimit =
+    1 << 16;  // bytes; a grammar may force without end only if it never ends
 }
 
 bool Matcher::accept(uint32_t token) {
@@ -37,7 +38,8 @@ size_t Matcher::accepted_prefix(std::span<const uint32_t> tokens) {
 }
 
 void Matcher::rollback(int64_t count) {
-    if (count < 0 || static_cast<uint64_t>(count) > tokens_.size()) throw BadRollback(count, tokens_.size());
+    if (count < 0 || static_cast<uint64_t>(count) > tokens_.size())
+        throw BadRollback(count, tokens_.size());
     states_.resize(states_.size() - static_cast<size_t>(count));
     tokens_.resize(tokens_.size() - static_cast<size_t>(count));
 }
@@ -58,25 +60,27 @@ std::string Matcher::forced_bytes() {
 }
 
 void fill_masks(std::span<Matcher* const> matchers, uint32_t* mask, size_t stride, int threads) {
-    // Rows that are known are a copy of a few kilobytes: threads are worth their start only for those that must be made.
+    // Rows that are known are a copy of a few kilobytes: threads are worth their start only for
+    // those that must be made.
     std::vector<size_t> unknown;
     for (size_t i = 0; i < matchers.size(); ++i) {
         Machine& m = matchers[i]->machine();
         if (m.knows_row(matchers[i]->state()))
             m.row(matchers[i]->state()).fill(mask + i * stride, m.vocabulary().words());
-        else
-            unknown.push_back(i);
+        else unknown.push_back(i);
     }
     auto fill = [&](size_t i) {
         Machine& m = matchers[i]->machine();
         matchers[i]->row().fill(mask + i * stride, m.vocabulary().words());
     };
-    size_t workers = threads > 0 ? static_cast<size_t>(threads) : std::thread::hardware_concurrency();
+    size_t workers =
+        threads > 0 ? static_cast<size_t>(threads) : std::thread::hardware_concurrency();
     // Rows of one automaton are made under its lock, so only different automata share the work.
     std::vector<const Machine*> machines;
     for (size_t i : unknown) machines.push_back(&matchers[i]->machine());
     std::sort(machines.begin(), machines.end());
-    size_t different = static_cast<size_t>(std::unique(machines.begin(), machines.end()) - machines.begin());
+    size_t different =
+        static_cast<size_t>(std::unique(machines.begin(), machines.end()) - machines.begin());
     workers = std::min({workers, different, unknown.size() / 4});
     if (workers < 2) {
         for (size_t i : unknown) fill(i);

@@ -1,4 +1,5 @@
-// One sequence under an automaton: a history of states. Rolling back truncates it, forking copies it.
+// One sequence under an automaton: a history of states. Rolling back truncates it, forking copies
+// it.
 #pragma once
 
 #include <memory>
@@ -11,10 +12,11 @@
 namespace guided {
 
 class Matcher {
-public:
+  public:
     static constexpr int32_t kBytes = -1;  // in `tokens`: a piece that was given as bytes
 
-    explicit Matcher(Automaton& automaton) : machine_(automaton.machine()), states_{machine_->start()} {}
+    explicit Matcher(Automaton& automaton)
+        : machine_(automaton.machine()), states_{machine_->start()} {}
 
     bool accept(uint32_t token);  // false, and nothing changed, if it is not allowed
     bool accept_bytes(std::string_view bytes);
@@ -32,14 +34,14 @@ public:
     const std::vector<int32_t>& tokens() const { return tokens_; }
     Machine& machine() const { return *machine_; }
 
-private:
+  private:
     std::shared_ptr<Machine> machine_;
     std::vector<uint32_t> states_;  // one more than tokens
     std::vector<int32_t> tokens_;
 };
 
-// Fill row b of `mask` from matchers[b], in up to `threads` threads (0: as many as are worth it). Different matchers, please: each is
-// used by one thread.
+// Fill row b of `mask` from matchers[b], in up to `threads` threads (0: as many as are worth it).
+// Different matchers, please: each is used by one thread.
 void fill_masks(std::span<Matcher* const> matchers, uint32_t* mask, size_t stride, int threads);
 
 }  // namespace guided

@@ -21,7 +21,8 @@ void Remainders::Collector::finish() {
         std::vector<Trie::Entry> entries;
         entries.reserve(found_[byte].size());
         for (const Found& f : found_[byte])
-            entries.push_back({std::string_view(spelled_).substr(f.start, f.length), f.token, f.count});
+            entries.push_back(
+                {std::string_view(spelled_).substr(f.start, f.length), f.token, f.count});
         target_.tries_[byte] = std::make_unique<Trie>(std::move(entries));
     });
 }

@@ -1,4 +1,5 @@
-// Remainders of tokens, behind the place where something has been matched: kept as tries by their first byte.
+// Remainders of tokens, behind the place where something has been matched: kept as tries by their
+// first byte.
 #pragma once
 
 #include <array>
@@ -12,7 +13,7 @@
 namespace guided {
 
 class Remainders {
-public:
+  public:
     // Which of `bytes` were not asked for before.
     ByteSet missing(const ByteSet& bytes) const;
     // One of `bytes` has more remainders than are kept.
@@ -22,16 +23,17 @@ public:
 
     // Collects what was missing, then makes it known with `finish`.
     class Collector {
-    public:
+      public:
         Collector(Remainders& target, const ByteSet& wanted) : target_(target), wanted_(wanted) {}
         const ByteSet& wanted() const { return wanted_; }
-        // Whatever stands at and below `node`, whose own byte is the first of the remainder, with `count` for each item of it.
-        // `count_of(item)`: the number to keep with it, kNone to leave it out.
+        // Whatever stands at and below `node`, whose own byte is the first of the remainder, with
+        // `count` for each item of it. `count_of(item)`: the number to keep with it, kNone to leave
+        // it out.
         template <class CountOf>
         void add_below(const Trie& trie, uint32_t node, CountOf&& count_of);
         void finish();
 
-    private:
+      private:
         struct Found {
             size_t start, length;
             uint32_t token, count;
@@ -48,9 +50,9 @@ public:
         std::vector<Below> stack_;
     };
 
-private:
-    // Trie nodes below all exits with one first byte. Above, such a byte both continues what is matched and follows it, nearly everywhere:
-    // the plain trie is walked then.
+  private:
+    // Trie nodes below all exits with one first byte. Above, such a byte both continues what is
+    // matched and follows it, nearly everywhere: the plain trie is walked then.
     static constexpr size_t kMost = 200'000;
 
     ByteSet prepared_, too_many_;
@@ -70,7 +72,8 @@ void Remainders::Collector::add_below(const Trie& trie, uint32_t node, CountOf&&
         stack_.pop_back();
         const Trie::Node& n = trie[b.node];
         for (auto item : trie.items(n))
-            if (uint32_t count = count_of(item); count != kNone) found_[first].push_back({b.start, b.length, item.token, count});
+            if (uint32_t count = count_of(item); count != kNone)
+                found_[first].push_back({b.start, b.length, item.token, count});
         for (uint32_t k = n.first_child; k < n.first_child + n.child_count; ++k) {
             size_t start = spelled_.size();
             spelled_.append(spelled_, b.start, b.length);

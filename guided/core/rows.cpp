@@ -16,10 +16,8 @@ bool Row::has(uint32_t token) const {
 }
 
 void Row::fill(uint32_t* words, uint32_t count) const {
-    if (base)
-        std::memcpy(words, base->words.data(), size_t{count} * 4);
-    else
-        std::memset(words, 0, size_t{count} * 4);
+    if (base) std::memcpy(words, base->words.data(), size_t{count} * 4);
+    else std::memset(words, 0, size_t{count} * 4);
     for (uint32_t t : tokens) words[t >> 5] |= 1u << (t & 31);
 }
 
@@ -34,7 +32,8 @@ std::vector<uint32_t> Row::list(size_t most) const {
     std::vector<uint32_t> all;
     size_t at = 0;
     auto listed_below = [&](uint32_t token) {
-        while (at < tokens.size() && tokens[at] < token && all.size() < most) all.push_back(tokens[at++]);
+        while (at < tokens.size() && tokens[at] < token && all.size() < most)
+            all.push_back(tokens[at++]);
     };
     for (uint32_t w = 0; base && w < base->words.size() && all.size() < most; ++w)
         for (uint32_t bits = base->words[w]; bits && all.size() < most; bits &= bits - 1) {
@@ -81,7 +80,8 @@ RowPtr RowPool::row(BasePtr base, std::vector<uint32_t> tokens) {
     }
     uint64_t hash = hash_words(tokens.data(), tokens.size(), base ? base->id : 0);
     std::lock_guard lock(mutex_);
-    auto known = rows_.find(hash, [&](const Row& r) { return r.base == base && r.tokens == tokens; });
+    auto known =
+        rows_.find(hash, [&](const Row& r) { return r.base == base && r.tokens == tokens; });
     if (known) return known;
     tokens.shrink_to_fit();
     auto made = std::make_shared<const Row>(Row{std::move(base), std::move(tokens), next_id_++});
@@ -106,7 +106,8 @@ BasePtr RowPool::base_of(std::span<const uint32_t> tokens) {
 }
 
 BasePtr RowPool::unite(std::vector<BasePtr> bases) {
-    std::sort(bases.begin(), bases.end(), [](const BasePtr& a, const BasePtr& b) { return a->id < b->id; });
+    std::sort(bases.begin(), bases.end(),
+              [](const BasePtr& a, const BasePtr& b) { return a->id < b->id; });
     bases.erase(std::unique(bases.begin(), bases.end()), bases.end());
     if (bases.size() == 1) return bases[0];
     std::vector<uint64_t> ids;

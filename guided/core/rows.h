@@ -1,7 +1,8 @@
 // Mask rows: which tokens are allowed, as bits to be written.
 //
-// A row is a dense base (shared: all tokens that stay inside a string, say) plus a short list of tokens, or the list alone. Both kinds
-// are kept by content in one pool of the vocabulary, so that equal masks of different states and grammars are one row.
+// A row is a dense base (shared: all tokens that stay inside a string, say) plus a short list of
+// tokens, or the list alone. Both kinds are kept by content in one pool of the vocabulary, so that
+// equal masks of different states and grammars are one row.
 #pragma once
 
 #include <cstdint>
@@ -28,14 +29,14 @@ struct Row {
     uint64_t id;
     bool has(uint32_t token) const;
     void fill(uint32_t* words, uint32_t count) const;
-    uint32_t count() const;  // allowed tokens
+    uint32_t count() const;                                    // allowed tokens
     std::vector<uint32_t> list(size_t most = SIZE_MAX) const;  // the smallest ones, sorted
 };
 using RowPtr = std::shared_ptr<const Row>;
 
 // All rows of a vocabulary in use. Thread-safe.
 class RowPool {
-public:
+  public:
     explicit RowPool(uint32_t words) : words_(words) {}
 
     // `tokens` need not be sorted; those above 128 without a base become a base of their own.
@@ -48,7 +49,7 @@ public:
     size_t size();   // rows alive
     size_t bytes();  // of rows and bases alive
 
-private:
+  private:
     template <class T>
     struct Shelf {
         std::unordered_map<uint64_t, std::vector<std::weak_ptr<const T>>> by_hash;
@@ -62,7 +63,8 @@ private:
     std::mutex mutex_;
     Shelf<Row> rows_;
     Shelf<Base> bases_;
-    std::unordered_map<uint64_t, std::pair<std::vector<uint64_t>, std::weak_ptr<const Base>>> unions_;
+    std::unordered_map<uint64_t, std::pair<std::vector<uint64_t>, std::weak_ptr<const Base>>>
+        unions_;
     uint64_t next_id_ = 1;
 };
 

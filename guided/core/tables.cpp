@@ -20,14 +20,10 @@ uint32_t Table::next(uint32_t state, uint8_t byte, bool& ends) const {
     return run_ && ends ? Terminal::kStart : to;
 }
 
-Table::Table(Terminal& terminal, Vocabulary& vocabulary, uint32_t trie_node, size_t depth, uint32_t state, bool run)
-    : terminal_(terminal),
-      vocabulary_(vocabulary),
-      trie_(vocabulary.trie()),
-      trie_node_(trie_node),
-      depth_(depth),
-      state_(state),
-      run_(run) {
+Table::Table(Terminal& terminal, Vocabulary& vocabulary, uint32_t trie_node, size_t depth,
+             uint32_t state, bool run)
+    : terminal_(terminal), vocabulary_(vocabulary), trie_(vocabulary.trie()), trie_node_(trie_node),
+      depth_(depth), state_(state), run_(run) {
     find_inside();
     safe_.clear();
     ends_.clear();
@@ -51,10 +47,8 @@ void Table::find_inside() {
             uint32_t to = next(s.state, child.byte, ends);
             if (to == Terminal::kDead) {
                 if (!s.ends) continue;
-                if (pure_exits_.size() < kPureExits)
-                    pure_exits_.push_back({c, s.completed});
-                else
-                    all_pure_exits_ = false;
+                if (pure_exits_.size() < kPureExits) pure_exits_.push_back({c, s.completed});
+                else all_pure_exits_ = false;
                 continue;
             }
             const Trie::Summary* below = trie_.summary(child);
@@ -76,7 +70,8 @@ void Table::find_inside() {
     full_ = vocabulary_.rows().base(std::move(words));
 }
 
-// Nothing below can die from `state` on, so nothing leaves there either, but on bytes that could as well go on.
+// Nothing below can die from `state` on, so nothing leaves there either, but on bytes that could as
+// well go on.
 bool Table::is_safe(uint32_t state, const Trie::Summary& below) {
     uint32_t start = AnyCharacter::instance().start;
     if (below.utf8_state == start) return takes_safely(state, below);
@@ -89,7 +84,8 @@ bool Table::is_safe(uint32_t state, const Trie::Summary& below) {
         std::sort(ends.begin(), ends.end());
         ends.erase(std::unique(ends.begin(), ends.end()), ends.end());
     }
-    return !ends.empty() && std::all_of(ends.begin(), ends.end(), [&](uint32_t s) { return takes_safely(s, below); });
+    return !ends.empty() && std::all_of(ends.begin(), ends.end(),
+                                        [&](uint32_t s) { return takes_safely(s, below); });
 }
 
 bool Table::takes_safely(uint32_t state, const Trie::Summary& below) {
@@ -110,8 +106,8 @@ bool Table::takes_all(uint32_t state, const Safe& safe) const {
     return true;
 }
 
-// Start from all bytes that the state takes, and drop those that lead to a state which does not take all the others: in a JSON string
-// that is the backslash.
+// Start from all bytes that the state takes, and drop those that lead to a state which does not
+// take all the others: in a JSON string that is the backslash.
 void Table::find_safe(uint32_t state, Safe& safe) const {
     const ByteSet& allowed = terminal_.allowed(state);
     for (uint8_t b = 0; b < 128; ++b)
@@ -124,7 +120,8 @@ void Table::find_safe(uint32_t state, Safe& safe) const {
                 bool ends;
                 if (!safe.has(b)) continue;
                 uint32_t to = next(safe.states[i], b, ends);
-                if (std::find(safe.states.begin(), safe.states.end(), to) != safe.states.end()) continue;
+                if (std::find(safe.states.begin(), safe.states.end(), to) != safe.states.end())
+                    continue;
                 if (safe.states.size() < kSafeStates && takes_all(to, safe)) {
                     safe.states.push_back(to);
                 } else {
@@ -154,7 +151,8 @@ bool Table::find_others(Safe& safe) const {
     return true;
 }
 
-// The states that the characters beyond ASCII, read on from `utf8_state`, lead to; false if one of them cannot be read.
+// The states that the characters beyond ASCII, read on from `utf8_state`, lead to; false if one of
+// them cannot be read.
 bool Table::character_ends(uint32_t state, uint32_t utf8_state, std::vector<uint32_t>& ends) const {
     for (const auto& edge : AnyCharacter::instance().automaton.edges(utf8_state)) {
         if (edge.high < 0x80) continue;
@@ -165,10 +163,8 @@ bool Table::character_ends(uint32_t state, uint32_t utf8_state, std::vector<uint
             if (to == before) continue;
             if (to == Terminal::kDead) return false;
             before = to;
-            if (edge.target == Utf8Automaton::kDone)
-                ends.push_back(to);
-            else if (!character_ends(to, edge.target, ends))
-                return false;
+            if (edge.target == Utf8Automaton::kDone) ends.push_back(to);
+            else if (!character_ends(to, edge.target, ends)) return false;
         }
     }
     return true;
@@ -177,7 +173,9 @@ bool Table::character_ends(uint32_t state, uint32_t utf8_state, std::vector<uint
 // ---- repetitions ----
 
 Table::Inside Table::inside(uint32_t limit) {
-    bool bound = run_ && !vocabulary_.longer_than(limit).empty();  // else no token is long enough to begin more
+    bool bound =
+        run_ &&
+        !vocabulary_.longer_than(limit).empty();  // else no token is long enough to begin more
     if (!bound) return full_ ? Inside{{}, full_} : Inside{tokens_, nullptr};
     std::lock_guard lock(mutex_);
     if (full_ && vocabulary_.longer_than(limit).size() <= kFewLong) return {{}, row_within(limit)};
@@ -245,7 +243,8 @@ void Table::count_repetitions() {
 
 // ---- exits ----
 
-// Bytes that cannot go on inside leave at the places noted before; for others the trie is walked again, where they occur at all.
+// Bytes that cannot go on inside leave at the places noted before; for others the trie is walked
+// again, where they occur at all.
 void Table::collect_exits(const ByteSet& first_bytes, std::vector<Exit>& out) const {
     ByteSet others;
     if (all_pure_exits_) {

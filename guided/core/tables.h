@@ -1,14 +1,17 @@
 // Residual tables: what the tokens of a vocabulary do inside one state of a terminal.
 //
-// A token either stays inside (all of it continues the terminal) or leaves: some beginning of it completes the terminal and the
-// remainder is for what follows. Both are found by a walk of the trie and kept, shared by all grammars and continuations:
-// - the inside tokens as a row, and, where a run may be near its maximum, by the repetitions they begin, so that "at most k more" is a
-//   row of its own;
-// - exits: for each first byte of a remainder a small trie of remainders, made when a continuation can start with that byte.
-// The mask of a head is then its inside row and a walk of its exit tries by the continuation: hundreds of nodes, not 100,000.
+// A token either stays inside (all of it continues the terminal) or leaves: some beginning of it
+// completes the terminal and the remainder is for what follows. Both are found by a walk of the
+// trie and kept, shared by all grammars and continuations:
+// - the inside tokens as a row, and, where a run may be near its maximum, by the repetitions they
+//   begin, so that "at most k more" is a row of its own;
+// - exits: for each first byte of a remainder a small trie of remainders, made when a continuation
+//   can start with that byte.
+// The mask of a head is then its inside row and a walk of its exit tries by the continuation:
+// hundreds of nodes, not 100,000.
 //
-// The walk itself passes over most of the trie: where no byte of a subtree can end what is matched (the inside of a string, on plain
-// words), the whole subtree stays inside.
+// The walk itself passes over most of the trie: where no byte of a subtree can end what is matched
+// (the inside of a string, on plain words), the whole subtree stays inside.
 #pragma once
 
 #include <map>
@@ -25,8 +28,9 @@
 namespace guided {
 
 class Table {
-public:
-    Table(Terminal& terminal, Vocabulary& vocabulary, uint32_t trie_node, size_t depth, uint32_t state, bool run);
+  public:
+    Table(Terminal& terminal, Vocabulary& vocabulary, uint32_t trie_node, size_t depth,
+          uint32_t state, bool run);
 
     struct Inside {  // few tokens are listed, many are a row
         std::span<const uint32_t> tokens;
@@ -35,16 +39,19 @@ public:
     // The inside tokens that begin at most `limit` further repetitions.
     Inside inside(uint32_t limit);
 
-    // Make the exit tries for these first bytes. False: one has too many exits, and the caller walks the plain trie.
+    // Make the exit tries for these first bytes. False: one has too many exits, and the caller
+    // walks the plain trie.
     bool prepare_exits(const ByteSet& first_bytes);
-    // The remainders that begin with `byte` (items: token, repetitions completed before it); null if none.
+    // The remainders that begin with `byte` (items: token, repetitions completed before it); null
+    // if none.
     const Trie* exits(uint8_t byte) const { return exits_[byte]; }
 
     size_t bytes() const {
-        return sizeof(Table) + tokens_.capacity() * 4 + pure_exits_.capacity() * 8 + (full_ ? full_->words.size() * 4 : 0);
+        return sizeof(Table) + tokens_.capacity() * 4 + pure_exits_.capacity() * 8 +
+               (full_ ? full_->words.size() * 4 : 0);
     }
 
-private:
+  private:
     struct Exit {
         uint32_t node, completed;  // of the remainder's first byte; repetitions before it
     };
@@ -76,7 +83,8 @@ private:
     const uint32_t state_;
     const bool run_;
 
-    std::vector<uint32_t> tokens_;  // inside: all where few; else, once counted, by repetitions begun
+    std::vector<uint32_t>
+        tokens_;  // inside: all where few; else, once counted, by repetitions begun
     std::vector<uint32_t> up_to_;   // [k]: how many of them begin at most k; empty: not counted
     BasePtr full_;                  // null where few
     std::vector<Exit> pure_exits_;  // at bytes that cannot go on inside
@@ -84,8 +92,9 @@ private:
 
     std::mutex mutex_;
     std::map<uint32_t, BasePtr> rows_by_limit_;
-    std::unordered_map<uint32_t, Safe> safe_;                   // while the table is made
-    std::unordered_map<uint64_t, std::vector<uint32_t>> ends_;  // by state and UTF-8 state, likewise
+    std::unordered_map<uint32_t, Safe> safe_;  // while the table is made
+    std::unordered_map<uint64_t, std::vector<uint32_t>>
+        ends_;  // by state and UTF-8 state, likewise
     Remainders exits_;
 };
 

@@ -8,52 +8,46 @@
 namespace guided {
 
 namespace {
-constexpr uint32_t kMaxStates = 1u << 18;   // of one terminal
-constexpr uint32_t kMaxSearch = 1u << 18;   // product states looked at for one answer
+constexpr uint32_t kMaxStates = 1u << 18;  // of one terminal
+constexpr uint32_t kMaxSearch = 1u << 18;  // product states looked at for one answer
 constexpr uint32_t kMaxHeads = 20'000;
-constexpr uint32_t kMaxPrefixFree = 48;     // states of a unit; a larger terminal is no unit of a run
+constexpr uint32_t kMaxPrefixFree = 48;  // states of a unit; a larger terminal is no unit of a run
 }  // namespace
 
 class Terminal::Machine : public Expander {
-public:
-    explicit Machine(Terminal& t) : Expander(t.arena_, t.nullable_, t.productive_, {}, kMaxHeads), terminal_(t) {}
+  public:
+    explicit Machine(Terminal& t)
+        : Expander(t.arena_, t.nullable_, t.productive_, {}, kMaxHeads), terminal_(t) {}
 
-protected:
+  protected:
     bool is_leaf(uint32_t node) override {
         switch (arena_[node].kind) {
             case Kind::kLiteral:
             case Kind::kClass:
             case Kind::kBoth:
-            case Kind::kMinus:
-                return true;
-            default:
-                return false;
+            case Kind::kMinus: return true;
+            default: return false;
         }
     }
     Head leaf_head(uint32_t node) override {
         Head h{.node = node};
         switch (arena_[node].kind) {
-            case Kind::kClass:
-                h.state = terminal_.class_start_.at(node);
-                break;
+            case Kind::kClass: h.state = terminal_.class_start_.at(node); break;
             case Kind::kBoth:
-            case Kind::kMinus:
-                h.state = h.other = kStart;
-                break;
-            default:
-                break;
+            case Kind::kMinus: h.state = h.other = kStart; break;
+            default: break;
         }
         return h;
     }
 
-private:
+  private:
     Terminal& terminal_;
 };
 
 // What is known of product states: can anything be matched from them that is not empty?
 struct Terminal::Products {
-    SequenceTable keys;            // node, a, b
-    std::vector<int8_t> extends;   // -1 unknown
+    SequenceTable keys;           // node, a, b
+    std::vector<int8_t> extends;  // -1 unknown
     uint32_t id(uint32_t node, uint32_t a, uint32_t b) {
         uint32_t words[] = {node, a, b};
         uint32_t id = keys.intern(words, 3);
@@ -62,7 +56,8 @@ struct Terminal::Products {
     }
 };
 
-Terminal::Terminal(const Arena& from, uint32_t node, std::shared_ptr<std::atomic<int64_t>> work_left)
+Terminal::Terminal(const Arena& from, uint32_t node,
+                   std::shared_ptr<std::atomic<int64_t>> work_left)
     : work_left_(std::move(work_left)), arena_(kNone), root_(arena_.import(from, node)) {
     nullable_.resize(arena_.size());
     productive_.assign(arena_.size(), 1);
@@ -73,7 +68,8 @@ Terminal::Terminal(const Arena& from, uint32_t node, std::shared_ptr<std::atomic
         if (n.kind == Kind::kClass) class_start_[id] = utf8_.start(arena_.ranges(n));
         if (n.kind != Kind::kBoth && n.kind != Kind::kMinus) continue;
         for (uint32_t operand : {n.a, n.b})
-            if (!operands_.contains(operand)) operands_[operand].reset(new Terminal(arena_, operand, work_left_));
+            if (!operands_.contains(operand))
+                operands_[operand].reset(new Terminal(arena_, operand, work_left_));
     }
     products_ = std::make_unique<Products>();
     find_byte_classes();
@@ -85,18 +81,13 @@ Terminal::Terminal(const Arena& from, uint32_t node, std::shared_ptr<std::atomic
             case Kind::kMinus:
                 productive_[id] = n.nullable || product_extends(id, kStart, kStart);
                 break;
-            case Kind::kSequence:
-                productive_[id] = productive_[n.a] && productive_[n.b];
-                break;
+            case Kind::kSequence: productive_[id] = productive_[n.a] && productive_[n.b]; break;
             case Kind::kChoice:
                 productive_[id] = 0;
                 for (uint32_t child : arena_.children(n)) productive_[id] |= productive_[child];
                 break;
-            case Kind::kRepeat:
-                productive_[id] = n.nullable || productive_[n.a];
-                break;
-            default:
-                break;
+            case Kind::kRepeat: productive_[id] = n.nullable || productive_[n.a]; break;
+            default: break;
         }
     }
     machine_ = std::make_unique<Machine>(*this);
@@ -105,9 +96,11 @@ Terminal::Terminal(const Arena& from, uint32_t node, std::shared_ptr<std::atomic
     bool complete = false;
     uint32_t cont = machine_->frame(root_, Continuations::kEnd);
     machine_->close(cont, heads, complete);
-    for (size_t i = heads.size(); i-- > 0;) {  // a product with only the empty match left opens no head
+    for (size_t i = heads.size();
+         i-- > 0;) {  // a product with only the empty match left opens no head
         const Arena::Node& n = arena_[heads[i].node];
-        if ((n.kind == Kind::kBoth || n.kind == Kind::kMinus) && !product_extends(heads[i].node, kStart, kStart))
+        if ((n.kind == Kind::kBoth || n.kind == Kind::kMinus) &&
+            !product_extends(heads[i].node, kStart, kStart))
             heads.erase(heads.begin() + static_cast<std::ptrdiff_t>(i));
     }
     // The start must be state 1 even where it equals the dead one.
@@ -166,7 +159,8 @@ uint64_t Terminal::next_serial() {
 
 void Terminal::charge(size_t steps) {
     if (work_left_->fetch_sub(static_cast<int64_t>(steps), std::memory_order_relaxed) <= 0)
-        throw LimitExceeded("a pattern, or patterns that must hold together, are too large", "steps of work", kWork, "");
+        throw LimitExceeded("a pattern, or patterns that must hold together, are too large",
+                            "steps of work", kWork, "");
 }
 
 // ---- products ----
@@ -176,8 +170,8 @@ bool Terminal::product_accepts(const Arena::Node& n, uint32_t a, uint32_t b) {
     return x.accepting(a) && (n.kind == Kind::kBoth) == y.accepting(b);
 }
 
-// Breadth first from (a, b) to a pair that accepts; all pairs on the way are known to extend then, and all pairs seen
-// are known not to where there is none.
+// Breadth first from (a, b) to a pair that accepts; all pairs on the way are known to extend then,
+// and all pairs seen are known not to where there is none.
 bool Terminal::product_extends(uint32_t node, uint32_t a, uint32_t b) {
     uint32_t first = products_->id(node, a, b);
     if (products_->extends[first] >= 0) return products_->extends[first];
@@ -187,7 +181,8 @@ bool Terminal::product_extends(uint32_t node, uint32_t a, uint32_t b) {
         products_->extends[first] = x.goes_on(a);
         return x.goes_on(a);
     }
-    std::vector<std::pair<uint32_t, uint32_t>> queue{{first, kNone}};  // pair, index of the one before it
+    std::vector<std::pair<uint32_t, uint32_t>> queue{
+        {first, kNone}};  // pair, index of the one before it
     std::unordered_map<uint32_t, uint32_t> seen{{first, 0}};
     for (size_t at = 0; at < queue.size(); ++at) {
         auto key = products_->keys[queue[at].first];
@@ -206,7 +201,8 @@ bool Terminal::product_extends(uint32_t node, uint32_t a, uint32_t b) {
             }
             if (products_->extends[id] == 0 || !seen.try_emplace(id, 0).second) continue;
             if (queue.size() >= kMaxSearch)
-                throw LimitExceeded("the intersection of two patterns is too large", "product states", kMaxSearch, "");
+                throw LimitExceeded("the intersection of two patterns is too large",
+                                    "product states", kMaxSearch, "");
             queue.push_back({id, static_cast<uint32_t>(at)});
         }
     }
@@ -222,13 +218,15 @@ uint32_t Terminal::intern(std::vector<Head>& heads, bool accepting) {
     key.insert(key.end(), words, words + heads.size() * kHeadWords);
     uint32_t id = heads_.intern(key.data(), key.size());
     if (id < states_.size()) return id;
-    if (id >= kMaxStates) throw LimitExceeded("a pattern has too many states", "states of a pattern", kMaxStates, "");
+    if (id >= kMaxStates)
+        throw LimitExceeded("a pattern has too many states", "states of a pattern", kMaxStates, "");
     State& s = states_.emplace_back();
     s.accepting = accepting;
     s.goes_on = !heads.empty();
     size_t classes = representative_.size();
     s.next = std::make_unique<std::atomic<uint32_t>[]>(classes);
-    for (size_t c = 0; c < classes; ++c) s.next[c].store(s.goes_on ? kNone : kDead, std::memory_order_relaxed);
+    for (size_t c = 0; c < classes; ++c)
+        s.next[c].store(s.goes_on ? kNone : kDead, std::memory_order_relaxed);
     bytes_.fetch_add(key.size() * 4 + classes * 4 + sizeof(State) + 64, std::memory_order_relaxed);
     return id;
 }
@@ -245,7 +243,9 @@ void Terminal::append_closure(uint32_t cont, std::vector<Head>& out, bool& accep
         machine_->close(cont, found, complete);
         for (const Head& h : found) {
             const Arena::Node& n = arena_[h.node];
-            if ((n.kind == Kind::kBoth || n.kind == Kind::kMinus) && !product_extends(h.node, kStart, kStart)) continue;
+            if ((n.kind == Kind::kBoth || n.kind == Kind::kMinus) &&
+                !product_extends(h.node, kStart, kStart))
+                continue;
             heads.push_back(h);
         }
         bytes_.fetch_add(heads.size() * sizeof(Head) + 64, std::memory_order_relaxed);
@@ -261,26 +261,23 @@ void Terminal::step(const Head& h, uint8_t byte, std::vector<Head>& out, bool& a
         case Kind::kLiteral: {
             std::string_view text = arena_.bytes(n);
             if (static_cast<uint8_t>(text[h.state]) != byte) return;
-            if (++after.state < text.size())
-                out.push_back(after);
-            else
-                append_closure(h.cont, out, accepting);
+            if (++after.state < text.size()) out.push_back(after);
+            else append_closure(h.cont, out, accepting);
             return;
         }
         case Kind::kClass:
             after.state = utf8_.step(h.state, byte);
             if (after.state == kNone) return;
-            if (after.state == Utf8Automaton::kDone)
-                append_closure(h.cont, out, accepting);
-            else
-                out.push_back(after);
+            if (after.state == Utf8Automaton::kDone) append_closure(h.cont, out, accepting);
+            else out.push_back(after);
             return;
         default: {
             Terminal &x = *operands_.at(n.a), &y = *operands_.at(n.b);
             after.state = x.next(h.state, byte);
             after.other = y.next(h.other, byte);
             if (after.state == kDead || (n.kind == Kind::kBoth && after.other == kDead)) return;
-            if (product_accepts(n, after.state, after.other)) append_closure(h.cont, out, accepting);
+            if (product_accepts(n, after.state, after.other))
+                append_closure(h.cont, out, accepting);
             if (product_extends(h.node, after.state, after.other)) out.push_back(after);
         }
     }
@@ -292,7 +289,8 @@ uint32_t Terminal::find_next(uint32_t state, uint8_t byte_class) {
     if (uint32_t known = slot.load(std::memory_order_relaxed); known != kNone) return known;
     auto key = heads_[state];
     std::vector<Head> from((key.size() - 2) / kHeadWords), to;
-    if (!from.empty()) std::memcpy(static_cast<void*>(from.data()), key.data() + 2, from.size() * sizeof(Head));
+    if (!from.empty())
+        std::memcpy(static_cast<void*>(from.data()), key.data() + 2, from.size() * sizeof(Head));
     bool accepting = false;
     charge(from.size() + 1);
     for (const Head& h : from) step(h, representative_[byte_class], to, accepting);
@@ -316,7 +314,8 @@ const ByteSet& Terminal::allowed(uint32_t state) {
         if (next(state, representative_[c]) != kDead) classes.push_back(static_cast<uint8_t>(c));
     ByteSet found;
     for (unsigned b = 0; b < 256; ++b)
-        if (std::find(classes.begin(), classes.end(), class_of_[b]) != classes.end()) found.add(static_cast<uint8_t>(b));
+        if (std::find(classes.begin(), classes.end(), class_of_[b]) != classes.end())
+            found.add(static_cast<uint8_t>(b));
     std::lock_guard lock(mutex_);
     s.allowed = found;
     s.has_allowed.store(true, std::memory_order_release);
@@ -325,7 +324,8 @@ const ByteSet& Terminal::allowed(uint32_t state) {
 
 // ---- questions ----
 
-uint32_t Terminal::search(uint32_t from, bool (*found)(const Terminal&, uint32_t), std::string* path) {
+uint32_t Terminal::search(uint32_t from, bool (*found)(const Terminal&, uint32_t),
+                          std::string* path) {
     std::vector<std::pair<uint32_t, uint32_t>> queue{{from, kNone}};
     std::vector<uint8_t> bytes{0};
     std::vector<bool> seen(from + 1, false);
@@ -333,7 +333,8 @@ uint32_t Terminal::search(uint32_t from, bool (*found)(const Terminal&, uint32_t
     for (size_t at = 0; at < queue.size(); ++at) {
         if (found(*this, queue[at].first)) {
             if (path) {
-                for (uint32_t k = static_cast<uint32_t>(at); queue[k].second != kNone; k = queue[k].second)
+                for (uint32_t k = static_cast<uint32_t>(at); queue[k].second != kNone;
+                     k = queue[k].second)
                     path->push_back(static_cast<char>(bytes[k]));
                 std::reverse(path->begin(), path->end());
             }
@@ -373,13 +374,18 @@ bool Terminal::matches(std::string_view text) {
     return accepting(state);
 }
 
-bool Terminal::is_void() { return !accepting(kStart) && !goes_on(kStart); }
-
-bool Terminal::shortest(std::string& text) {
-    return search(kStart, [](const Terminal& t, uint32_t state) { return t.accepting(state); }, &text) != kDead;
+bool Terminal::is_void() {
+    return !accepting(kStart) && !goes_on(kStart);
 }
 
-Table& Terminal::table(Vocabulary& vocabulary, uint32_t trie_node, size_t depth, uint32_t state, bool run) {
+bool Terminal::shortest(std::string& text) {
+    return search(
+               kStart, [](const Terminal& t, uint32_t state) { return t.accepting(state); },
+               &text) != kDead;
+}
+
+Table& Terminal::table(Vocabulary& vocabulary, uint32_t trie_node, size_t depth, uint32_t state,
+                       bool run) {
     uint64_t key = (uint64_t{trie_node} << 32 | state) * 2 + run;  // fewer than 2^31 trie nodes
     std::lock_guard lock(tables_mutex_);
     auto& slot = tables_[key];

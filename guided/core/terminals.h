@@ -1,9 +1,11 @@
 // Terminals: regular nodes as lazy automata over bytes, each with its own small machine.
 //
-// A terminal depends on its node alone, so a vocabulary keeps it by structural hash and all grammars share what was found out about
-// it: its states, and the residual tables of tables.h. Its states are sets of heads (machine.h) over four kinds of leaf: a literal
-// with an offset, a character class with a UTF-8 state, and the product of two inner terminals, both or minus, with their two states.
-// A product state from which no match can be completed is dead and is never entered.
+// A terminal depends on its node alone, so a vocabulary keeps it by structural hash and all
+// grammars share what was found out about it: its states, and the residual tables of tables.h. Its
+// states are sets of heads (machine.h) over four kinds of leaf: a literal with an offset, a
+// character class with a UTF-8 state, and the product of two inner terminals, both or minus, with
+// their two states. A product state from which no match can be completed is dead and is never
+// entered.
 #pragma once
 
 #include <atomic>
@@ -24,10 +26,11 @@ class Table;
 class Vocabulary;
 
 class Terminal {
-public:
+  public:
     static constexpr uint32_t kDead = 0, kStart = 1;
 
-    Terminal(const Arena& from, uint32_t node) : Terminal(from, node, std::make_shared<std::atomic<int64_t>>(kWork)) {}
+    Terminal(const Arena& from, uint32_t node)
+        : Terminal(from, node, std::make_shared<std::atomic<int64_t>>(kWork)) {}
     ~Terminal();
 
     // The state after `byte`; kDead if nothing goes on so. Any thread; may throw LimitExceeded.
@@ -36,27 +39,34 @@ public:
         return known != kNone ? known : find_next(state, class_of_[byte]);
     }
     bool accepting(uint32_t state) const { return states_[state].accepting; }
-    bool goes_on(uint32_t state) const { return states_[state].goes_on; }  // some longer text matches too
+    bool goes_on(uint32_t state) const {
+        return states_[state].goes_on;
+    }  // some longer text matches too
     const ByteSet& allowed(uint32_t state);  // the bytes with a next state
 
-    bool may_take(uint8_t byte) const { return taken_.has(byte); }  // false: no state goes on with it
+    bool may_take(uint8_t byte) const {
+        return taken_.has(byte);
+    }  // false: no state goes on with it
 
     bool prefix_free();  // no match is the beginning of another one, and the empty text is none
     bool matches(std::string_view text);
-    bool is_void();                         // matches nothing
-    bool shortest(std::string& text);       // false if it is void
+    bool is_void();                    // matches nothing
+    bool shortest(std::string& text);  // false if it is void
 
     bool is_used_up() const { return work_left_->load(std::memory_order_relaxed) <= 0; }
     uint64_t serial() const { return serial_; }  // no other terminal of the process has it
     size_t bytes() const { return bytes_.load(std::memory_order_relaxed); }
     uint32_t state_count() const { return states_.size(); }
 
-    // The residual table of `state` below `trie_node` of the vocabulary's trie, `depth` bytes from its root. `run`: the terminal is the unit of a
-    // repeat, and matching starts over where it completes.
-    Table& table(Vocabulary& vocabulary, uint32_t trie_node, size_t depth, uint32_t state, bool run);
+    // The residual table of `state` below `trie_node` of the vocabulary's trie, `depth` bytes from
+    // its root. `run`: the terminal is the unit of a repeat, and matching starts over where it
+    // completes.
+    Table& table(Vocabulary& vocabulary, uint32_t trie_node, size_t depth, uint32_t state,
+                 bool run);
 
-private:
-    static constexpr int64_t kWork = 10'000'000;  // heads advanced in a life, operands included: some seconds
+  private:
+    static constexpr int64_t kWork =
+        10'000'000;  // heads advanced in a life, operands included: some seconds
     void charge(size_t steps);
     Terminal(const Arena& from, uint32_t node, std::shared_ptr<std::atomic<int64_t>> work_left);
 
@@ -87,7 +97,7 @@ private:
     std::vector<uint8_t> nullable_, productive_;
     std::unique_ptr<Machine> machine_;
     Utf8Automaton utf8_;
-    std::unordered_map<uint32_t, uint32_t> class_start_;                 // by node
+    std::unordered_map<uint32_t, uint32_t> class_start_;                // by node
     std::unordered_map<uint32_t, std::unique_ptr<Terminal>> operands_;  // of products, by node
     std::unique_ptr<Products> products_;
     std::array<uint8_t, 256> class_of_{};

@@ -42,7 +42,8 @@ Trie::Trie(std::vector<Entry> entries) {
             ++nodes_[node].child_count;
             low = end;
         }
-        std::reverse(stack.begin() + static_cast<std::ptrdiff_t>(tasks), stack.end());  // the first child's subtree first
+        std::reverse(stack.begin() + static_cast<std::ptrdiff_t>(tasks),
+                     stack.end());  // the first child's subtree first
     }
     // Children have larger numbers than their parent: sum subtrees from the end.
     for (uint32_t id = size(); id-- > 0;) {
@@ -63,7 +64,8 @@ void Trie::summarize() {
     states[kRoot] = any.start;
     for (uint32_t id = 0; id < size(); ++id) {
         const Node& n = nodes_[id];
-        for (uint32_t c = n.first_child; c < n.first_child + n.child_count && states[id] != kNone; ++c) {
+        for (uint32_t c = n.first_child; c < n.first_child + n.child_count && states[id] != kNone;
+             ++c) {
             uint32_t to = any.automaton.step(states[id], nodes_[c].byte);
             states[c] = to == Utf8Automaton::kDone ? any.start : to;
         }
@@ -72,7 +74,8 @@ void Trie::summarize() {
     for (uint32_t id = size(); id-- > 0;) {
         const Node& n = nodes_[id];
         clean[id] = states[id] != kNone;
-        for (uint32_t c = n.first_child; c < n.first_child + n.child_count && clean[id]; ++c) clean[id] = clean[c];
+        for (uint32_t c = n.first_child; c < n.first_child + n.child_count && clean[id]; ++c)
+            clean[id] = clean[c];
     }
     for (uint32_t id = size(); id-- > 0;) {
         Node& n = nodes_[id];
@@ -81,10 +84,8 @@ void Trie::summarize() {
         s.clean = clean[id];
         s.utf8_state = states[id];
         auto add = [&](uint8_t b) {
-            if (b < 128)
-                s.ascii[b >> 6] |= uint64_t{1} << (b & 63);
-            else
-                s.high = true;
+            if (b < 128) s.ascii[b >> 6] |= uint64_t{1} << (b & 63);
+            else s.high = true;
         };
         for (uint32_t c = n.first_child; c < n.first_child + n.child_count; ++c) {
             add(nodes_[c].byte);
@@ -94,7 +95,8 @@ void Trie::summarize() {
                 s.high |= t->high;
             } else {  // all that is below: one stretch
                 uint32_t first = nodes_[c].first_child;
-                for (uint32_t k = first; k < first + nodes_[c].subtree - 1; ++k) add(nodes_[k].byte);
+                for (uint32_t k = first; k < first + nodes_[c].subtree - 1; ++k)
+                    add(nodes_[k].byte);
             }
         }
         n.summary = static_cast<uint32_t>(summaries_.size());

@@ -1,5 +1,6 @@
-// Tokens by their bytes. Children of a node stand together in order of bytes; subtrees follow, so a walk goes forward in memory, and the
-// nodes below a node, and the items of a subtree, are one stretch each. Larger subtrees carry a summary of the bytes in them.
+// Tokens by their bytes. Children of a node stand together in order of bytes; subtrees follow, so a
+// walk goes forward in memory, and the nodes below a node, and the items of a subtree, are one
+// stretch each. Larger subtrees carry a summary of the bytes in them.
 #pragma once
 
 #include <cstdint>
@@ -12,7 +13,7 @@
 namespace guided {
 
 class Trie {
-public:
+  public:
     static constexpr uint32_t kRoot = 0;
 
     struct Entry {
@@ -32,8 +33,9 @@ public:
     };
     struct Summary {  // of the bytes below a node
         uint64_t ascii[2] = {0, 0};
-        bool high = false;   // some are 0x80 or above
-        bool clean = false;  // all from the root on are whole UTF-8 characters, the last one perhaps cut short
+        bool high = false;        // some are 0x80 or above
+        bool clean = false;       // all from the root on are whole UTF-8 characters, the last one
+                                  // perhaps cut short
         uint32_t utf8_state = 0;  // of AnyCharacter, at the node itself
         bool has(uint8_t b) const { return b < 128 ? ascii[b >> 6] >> (b & 63) & 1 : high; }
     };
@@ -42,11 +44,19 @@ public:
     explicit Trie(std::vector<Entry> entries);  // entries with empty bytes are dropped
 
     const Node& operator[](uint32_t node) const { return nodes_[node]; }
-    std::span<const Item> items(const Node& n) const { return {items_.data() + n.first_token, n.token_count}; }
-    std::span<const Item> items_below(const Node& n) const { return {items_.data() + n.first_token, n.subtree_items}; }
-    const Summary* summary(const Node& n) const { return n.summary == kNone ? nullptr : &summaries_[n.summary]; }
+    std::span<const Item> items(const Node& n) const {
+        return {items_.data() + n.first_token, n.token_count};
+    }
+    std::span<const Item> items_below(const Node& n) const {
+        return {items_.data() + n.first_token, n.subtree_items};
+    }
+    const Summary* summary(const Node& n) const {
+        return n.summary == kNone ? nullptr : &summaries_[n.summary];
+    }
     uint32_t size() const { return static_cast<uint32_t>(nodes_.size()); }
-    size_t bytes() const { return nodes_.capacity() * sizeof(Node) + items_.capacity() * sizeof(Item); }
+    size_t bytes() const {
+        return nodes_.capacity() * sizeof(Node) + items_.capacity() * sizeof(Item);
+    }
 
     // The child of `node` on `byte`, kNone if there is none.
     uint32_t child(uint32_t node, uint8_t byte) const {
@@ -55,15 +65,13 @@ public:
         if (n.child_count == 256) return low + byte;
         while (low < high) {
             uint32_t middle = (low + high) / 2;
-            if (nodes_[middle].byte < byte)
-                low = middle + 1;
-            else
-                high = middle;
+            if (nodes_[middle].byte < byte) low = middle + 1;
+            else high = middle;
         }
         return low < n.first_child + n.child_count && nodes_[low].byte == byte ? low : kNone;
     }
 
-private:
+  private:
     void summarize();
 
     std::vector<Node> nodes_;

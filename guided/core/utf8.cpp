@@ -4,8 +4,9 @@
 
 namespace guided {
 
-// Cut a range of code points where the length of the encoding changes and where a continuation byte does not run
-// over all of 80..BF; what remains is a product of byte ranges (the method of RE2 and of Rust's utf8-ranges).
+// Cut a range of code points where the length of the encoding changes and where a continuation byte
+// does not run over all of 80..BF; what remains is a product of byte ranges (the method of RE2 and
+// of Rust's utf8-ranges).
 void Utf8Automaton::split(uint32_t low, uint32_t high, std::vector<Sequence>& out) {
     for (uint32_t last : {0x7fu, 0x7ffu, 0xffffu}) {
         if (low <= last && last < high) {
@@ -58,11 +59,12 @@ uint32_t Utf8Automaton::build(std::span<const Sequence> sequences, int depth) {
         while (end < sequences.size() && sequences[end].low[depth] == s.low[depth] &&
                sequences[end].high[depth] == s.high[depth])
             ++end;
-        uint32_t target = depth + 1 >= s.length ? kDone : build(sequences.subspan(i, end - i), depth + 1);
-        if (!edges.empty() && edges.back().target == target && edges.back().high + 1 == s.low[depth])
+        uint32_t target =
+            depth + 1 >= s.length ? kDone : build(sequences.subspan(i, end - i), depth + 1);
+        if (!edges.empty() && edges.back().target == target &&
+            edges.back().high + 1 == s.low[depth])
             edges.back().high = s.high[depth];
-        else
-            edges.push_back({s.low[depth], s.high[depth], target});
+        else edges.push_back({s.low[depth], s.high[depth], target});
         i = end;
     }
     return intern(std::move(edges));

@@ -11,7 +11,7 @@ namespace guided {
 
 // One automaton for all classes of an arena: equal remainders are one state. State 0 is "done".
 class Utf8Automaton {
-public:
+  public:
     static constexpr uint32_t kDone = 0;
 
     struct Edge {
@@ -33,7 +33,7 @@ public:
         return kNone;
     }
 
-private:
+  private:
     struct Sequence {  // of byte ranges, one to four
         uint8_t length;
         uint8_t low[4], high[4];

@@ -6,26 +6,33 @@
 namespace guided {
 
 namespace {
-constexpr size_t kTerminalBytes = size_t{512} << 20;   // kept for all grammars together; above, the oldest unused ones go
+constexpr size_t kTerminalBytes =
+    size_t{512} << 20;  // kept for all grammars together; above, the oldest unused ones go
 constexpr size_t kFragments = 4096;
-constexpr size_t kLongestToken = 8192;              // walks of the trie recur once a byte
-constexpr size_t kOneTerminal = size_t{128} << 20;  // a terminal that has grown larger is made anew when next asked for
+constexpr size_t kLongestToken = 8192;  // walks of the trie recur once a byte
+constexpr size_t kOneTerminal =
+    size_t{128} << 20;  // a terminal that has grown larger is made anew when next asked for
 
-bool usable(const Terminal& t) { return t.bytes() < kOneTerminal && !t.is_used_up(); }
+bool usable(const Terminal& t) {
+    return t.bytes() < kOneTerminal && !t.is_used_up();
+}
 }  // namespace
 
-Vocabulary::Vocabulary(const std::vector<std::optional<std::string_view>>& tokens, std::vector<uint32_t> eos,
-                       uint32_t size)
+Vocabulary::Vocabulary(const std::vector<std::optional<std::string_view>>& tokens,
+                       std::vector<uint32_t> eos, uint32_t size)
     : eos_(std::move(eos)), size_(size), rows_((size + 31) / 32) {
-    if (size < tokens.size()) throw std::invalid_argument("size is smaller than the number of tokens");
+    if (size < tokens.size())
+        throw std::invalid_argument("size is smaller than the number of tokens");
     if (eos_.empty()) throw std::invalid_argument("a vocabulary needs at least one end token");
     std::sort(eos_.begin(), eos_.end());
     eos_.erase(std::unique(eos_.begin(), eos_.end()), eos_.end());
-    if (eos_.back() >= size) throw std::invalid_argument("an end token lies outside the vocabulary");
+    if (eos_.back() >= size)
+        throw std::invalid_argument("an end token lies outside the vocabulary");
     size_t total = 0;
     for (const auto& t : tokens) {
         total += t ? t->size() : 0;
-        if (t && t->size() > kLongestToken) throw std::invalid_argument("a token spells more than 8,192 bytes");
+        if (t && t->size() > kLongestToken)
+            throw std::invalid_argument("a token spells more than 8,192 bytes");
     }
     if (total >= kNone) throw std::invalid_argument("the tokens spell more than 4 GB");
     bytes_.reserve(total);
@@ -33,7 +40,8 @@ Vocabulary::Vocabulary(const std::vector<std::optional<std::string_view>>& token
     Hash128 h = combine(Hash128{size, tokens.size()}, total);
     for (uint32_t t = 0; t < tokens.size(); ++t) {
         starts_.push_back(static_cast<uint32_t>(bytes_.size()));
-        bool ends = std::binary_search(eos_.begin(), eos_.end(), t);  // an end token spells nothing, whatever it looks like
+        bool ends = std::binary_search(eos_.begin(), eos_.end(),
+                                       t);  // an end token spells nothing, whatever it looks like
         if (tokens[t] && !ends) bytes_.append(*tokens[t]);
         h = tokens[t] ? combine(h, hash_bytes(*tokens[t])) : combine(h, 1);
     }
@@ -57,7 +65,9 @@ std::span<const uint32_t> Vocabulary::longer_than(size_t length) const {
     return std::span(by_length_).first(static_cast<size_t>(end - by_length_.begin()));
 }
 
-bool Vocabulary::is_eos(uint32_t token) const { return std::binary_search(eos_.begin(), eos_.end(), token); }
+bool Vocabulary::is_eos(uint32_t token) const {
+    return std::binary_search(eos_.begin(), eos_.end(), token);
+}
 
 std::shared_ptr<Terminal> Vocabulary::terminal(const Arena& arena, uint32_t node) {
     const Hash128& key = arena[node].hash;

@@ -18,27 +18,35 @@
 
 namespace guided {
 
-// What tokens do from some heads inside a part (arena.h) on, whatever follows the part: found by a Machine, shared by all grammars.
+// What tokens do from some heads inside a part (arena.h) on, whatever follows the part: found by a
+// Machine, shared by all grammars.
 struct Fragment {
     std::mutex mutex;
     uint32_t seen = 0;
     bool known = false, unfit = false;
-    std::vector<uint32_t> tokens;  // that stay inside, or end with the part: few are listed, many are a row
+    std::vector<uint32_t>
+        tokens;  // that stay inside, or end with the part: few are listed, many are a row
     BasePtr row;
     Remainders exits;
 };
 
 class Vocabulary {
-public:
-    // `tokens`: bytes of each token, nullopt where a token spells nothing. Throws std::invalid_argument.
-    Vocabulary(const std::vector<std::optional<std::string_view>>& tokens, std::vector<uint32_t> eos, uint32_t size);
+  public:
+    // `tokens`: bytes of each token, nullopt where a token spells nothing. Throws
+    // std::invalid_argument.
+    Vocabulary(const std::vector<std::optional<std::string_view>>& tokens,
+               std::vector<uint32_t> eos, uint32_t size);
 
-    uint32_t size() const { return size_; }            // V, the width of the logits
-    uint32_t count() const { return static_cast<uint32_t>(starts_.size() - 1); }  // tokens, at most V
+    uint32_t size() const { return size_; }  // V, the width of the logits
+    uint32_t count() const {
+        return static_cast<uint32_t>(starts_.size() - 1);
+    }  // tokens, at most V
     uint32_t words() const { return (size_ + 31) / 32; }
     const std::vector<uint32_t>& eos() const { return eos_; }
     bool is_eos(uint32_t token) const;
-    bool spells(uint32_t token) const { return token < count() && starts_[token + 1] > starts_[token]; }
+    bool spells(uint32_t token) const {
+        return token < count() && starts_[token + 1] > starts_[token];
+    }
     std::string_view bytes(uint32_t token) const {
         return std::string_view(bytes_).substr(starts_[token], starts_[token + 1] - starts_[token]);
     }
@@ -56,7 +64,7 @@ public:
     size_t terminal_count();
     size_t terminal_bytes();
 
-private:
+  private:
     struct Kept {
         std::shared_ptr<Terminal> terminal;
         std::list<Hash128>::iterator age;

@@ -9,8 +9,8 @@ namespace guided {
 // reached; END is among what may follow. `descend(node, depth, begin, end)`: true
 // if the caller has dealt with what is below. `depth`: bytes from the root.
 template <class Emit, class Descend>
-void Machine::walk(const Trie& trie, uint32_t node, size_t depth, size_t begin, size_t end, Emit&& emit,
-                   Descend&& descend) {
+void Machine::walk(const Trie& trie, uint32_t node, size_t depth, size_t begin, size_t end,
+                   Emit&& emit, Descend&& descend) {
     const Trie::Node& n = trie[node];
     ByteSet bytes;
     for (size_t i = begin; i < end; ++i) add_first(stack_[i], bytes);
