@@ -120,12 +120,22 @@ uint32_t Machine::closure(uint32_t cont) {
     return closures_[cont] = state;
 }
 
-void Machine::append(uint32_t cont, uint32_t guard, std::vector<Head>& out, bool& complete) {
-    uint32_t state = closure(cont);
-    complete |= states_[state].complete;
-    if (heads(state).empty()) return;
-    out.push_back({.node = kDeferred, .state = state, .guard = guard});
-    appended_ = true;
+// What completes at one byte is closed together, with the union of the continuations: closed one by
+// one they would double with every byte of an ambiguous text.
+void Machine::close_completed(std::vector<Head>& out, bool& complete) {
+    std::sort(completed_.begin(), completed_.end());
+    for (size_t i = 0; i < completed_.size();) {
+        uint32_t guard = completed_[i].first;
+        united_.clear();
+        for (; i < completed_.size() && completed_[i].first == guard; ++i)
+            if (united_.empty() || united_.back() != completed_[i].second)
+                united_.push_back(completed_[i].second);
+        uint32_t state = closure(conts().unite(united_));
+        complete |= states_[state].complete;
+        if (!heads(state).empty())
+            out.push_back({.node = kDeferred, .state = state, .guard = guard});
+    }
+    completed_.clear();
 }
 
 void Machine::expand(const Head& deferred, std::vector<Head>& out) const {
@@ -136,14 +146,15 @@ void Machine::expand(const Head& deferred, std::vector<Head>& out) const {
             out[i].guard = deferred.guard;
 }
 
-void Machine::step(const Head& head, uint8_t byte, std::vector<Head>& out, bool& complete) {
+void Machine::step(const Head& head, uint8_t byte, std::vector<Head>& out) {
     if (head.node == kDeferred) {
         if (!states_[head.state].first.has(byte)) return;
+        opened_ = true;
         auto [state, guard] = std::pair{head.state, head.guard};  // `head` may move with `out`
         for (size_t i = 0, n = heads(state).size(); i < n; ++i) {
             Head h = heads(state)[i];
             h.guard = guard;
-            step(h, byte, out, complete);
+            step(h, byte, out);
         }
         return;
     }
@@ -154,13 +165,13 @@ void Machine::step(const Head& head, uint8_t byte, std::vector<Head>& out, bool&
             std::string_view text = arena_.bytes(arena_[h.node]);
             if (static_cast<uint8_t>(text[h.state]) != byte) return;
             if (++h.state < text.size()) out.push_back(h);
-            else append(h.cont, h.guard, out, complete);
+            else completed_.push_back({h.guard, h.cont});
             return;
         }
         case Leaf::kTerminal:
             h.state = info.terminal->next(h.state, byte);
             if (h.state == Terminal::kDead) return;
-            if (info.terminal->accepting(h.state)) append(h.cont, h.guard, out, complete);
+            if (info.terminal->accepting(h.state)) completed_.push_back({h.guard, h.cont});
             if (info.terminal->goes_on(h.state)) out.push_back(h);
             return;
         case Leaf::kRun:
@@ -171,8 +182,7 @@ void Machine::step(const Head& head, uint8_t byte, std::vector<Head>& out, bool&
             if (info.removed) {
                 h.other = info.removed->next(h.other, byte);
                 removed = info.removed->accepting(h.other);
-                if (h.other ==
-                    Terminal::kDead) {  // none of the removed texts any more: a plain run
+                if (h.other == Terminal::kDead) {  // no removed text any more: a plain run
                     h.node = info.run;
                     h.other = 0;
                 }
@@ -182,7 +192,7 @@ void Machine::step(const Head& head, uint8_t byte, std::vector<Head>& out, bool&
                 h.minimum -= 1;
                 if (h.maximum != kNone) h.maximum -= 1;
                 if (h.minimum == 0) {
-                    if (!removed) append(h.cont, h.guard, out, complete);
+                    if (!removed) completed_.push_back({h.guard, h.cont});
                     h.minimum = 1;
                 }
                 if (h.maximum == 0) return;
@@ -199,9 +209,10 @@ void Machine::step(const Head& head, uint8_t byte, std::vector<Head>& out, bool&
 void Machine::step_all(size_t begin, size_t end, uint8_t byte, std::vector<Head>& heads,
                        bool& complete) {
     size_t top = heads.size();
-    appended_ = false;
+    opened_ = false;
+    completed_.clear();
     if (!lexemes_) {
-        for (size_t i = begin; i < end; ++i) step(Head(heads[i]), byte, heads, complete);
+        for (size_t i = begin; i < end; ++i) step(Head(heads[i]), byte, heads);
     } else {
         // Heads of one guard are one reading of the text by the lexer.
         std::vector<Head> sorted;
@@ -214,7 +225,7 @@ void Machine::step_all(size_t begin, size_t end, uint8_t byte, std::vector<Head>
         for (size_t i = 0; i < sorted.size();) {
             size_t last = i;
             while (last < sorted.size() && sorted[last].guard == sorted[i].guard) ++last;
-            step_lexemes(std::span(sorted).subspan(i, last - i), byte, heads, complete);
+            step_lexemes(std::span(sorted).subspan(i, last - i), byte, heads);
             i = last;
         }
     }
@@ -222,11 +233,13 @@ void Machine::step_all(size_t begin, size_t end, uint8_t byte, std::vector<Head>
     if (made > limits_.max_heads)
         throw LimitExceeded("the grammar is too ambiguous here", "heads in one state",
                             limits_.max_heads, "max_heads");
-    if (made < 2 || !appended_) return;
-    merged_.assign(heads.begin() + static_cast<std::ptrdiff_t>(top), heads.end());
-    normalize(merged_, conts());
-    heads.resize(top);
-    heads.insert(heads.end(), merged_.begin(), merged_.end());
+    if (made > 1 && opened_) {
+        merged_.assign(heads.begin() + static_cast<std::ptrdiff_t>(top), heads.end());
+        normalize(merged_, conts());
+        heads.resize(top);
+        heads.insert(heads.end(), merged_.begin(), merged_.end());
+    }
+    close_completed(heads, complete);
 }
 
 // A longer match of a lexeme in the guard (the result is kNone then) kills the reading; those that
@@ -244,8 +257,7 @@ uint32_t Machine::advance_guard(uint32_t guard, uint8_t byte) {
     return guards_.intern(pairs.data(), pairs.size());
 }
 
-void Machine::step_lexemes(std::span<const Head> group, uint8_t byte, std::vector<Head>& out,
-                           bool& complete) {
+void Machine::step_lexemes(std::span<const Head> group, uint8_t byte, std::vector<Head>& out) {
     uint32_t guard = group[0].guard ? advance_guard(group[0].guard, byte) : 0;
     if (guard == kNone) return;
     std::vector<Head> ended;
@@ -256,7 +268,7 @@ void Machine::step_lexemes(std::span<const Head> group, uint8_t byte, std::vecto
         h.guard = guard;
         const LeafInfo& info = leaf(h.node);
         if (info.kind != Leaf::kLexeme) {
-            step(h, byte, out, complete);
+            step(h, byte, out);
             continue;
         }
         h.state = info.terminal->next(h.state, byte);
@@ -279,7 +291,7 @@ void Machine::step_lexemes(std::span<const Head> group, uint8_t byte, std::vecto
     std::vector<uint32_t> pairs;
     for (auto [node, state] : longer) pairs.insert(pairs.end(), {node, state});
     uint32_t behind = guards_.intern(pairs.data(), pairs.size());
-    for (const Head& h : ended) append(h.cont, behind, out, complete);
+    for (const Head& h : ended) completed_.push_back({behind, h.cont});
 }
 
 // Advance `heads` by all bytes. False if nothing is left.
@@ -321,6 +333,7 @@ uint32_t Machine::find_next(uint32_t state, uint32_t token) {
     std::lock_guard lock(mutex_);
     if (uint32_t known = transitions_.find(state, token); known != kNone) return known;
     std::vector<Head> work, by_id;
+    completed_.clear();
     bool complete = false;
     auto now = heads(state);
     bool ordinary = token < vocabulary_->count() &&
@@ -330,8 +343,9 @@ uint32_t Machine::find_next(uint32_t state, uint32_t token) {
         const Arena::Node& n = arena_[h.node];
         auto ids = arena_.ids(n);
         if (std::binary_search(ids.begin(), ids.end(), token) == !n.c)
-            append(h.cont, 0, by_id, complete);  // no lexeme goes on across a token
+            completed_.push_back({0, h.cont});  // no lexeme goes on across a token
     }
+    close_completed(by_id, complete);
     bool by_bytes = false;
     if (vocabulary_->spells(token)) {
         auto again = heads(state);

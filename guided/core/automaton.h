@@ -11,7 +11,8 @@
 //   of a prefix-free unit, with its remaining counts; a run without some finite set of texts; any
 //   other regular node; tokens by id; lexemes. `classify` decides.
 // - While a token is read, the closure of a completed head is one deferred head, which is opened
-//   only if the next byte is among its first bytes: most exits of a run lead nowhere (`append`).
+//   only if the next byte is among its first bytes: most exits of a run lead nowhere
+//   (`close_completed`).
 // - Masks come from the residual tables of terminals (masks.cpp), not from a walk over all tokens.
 // - Lexemes carry a guard: the lexemes that started where this one did and may yet match longer. If
 //   one of them does, the branch that ended early was not the lexer's reading, and dies
@@ -170,12 +171,11 @@ class Machine : private Expander {
         kNone - 1;  // as a head's node: all heads of the state in `state`
     void expand(const Head& deferred, std::vector<Head>& out) const;
 
-    void step(const Head& head, uint8_t byte, std::vector<Head>& out, bool& complete);
+    void step(const Head& head, uint8_t byte, std::vector<Head>& out);
     void step_all(size_t begin, size_t end, uint8_t byte, std::vector<Head>& heads, bool& complete);
-    void step_lexemes(std::span<const Head> group, uint8_t byte, std::vector<Head>& out,
-                      bool& complete);
+    void step_lexemes(std::span<const Head> group, uint8_t byte, std::vector<Head>& out);
     uint32_t advance_guard(uint32_t guard, uint8_t byte);
-    void append(uint32_t cont, uint32_t guard, std::vector<Head>& out, bool& complete);
+    void close_completed(std::vector<Head>& out, bool& complete);
     bool run_through(std::vector<Head>& heads, std::string_view bytes, bool& complete);
 
     uint32_t find_next(uint32_t state, uint32_t token);
@@ -234,8 +234,10 @@ class Machine : private Expander {
     std::vector<std::pair<bool, Group>> groups_;
     std::vector<RowPtr> rows_;
     size_t heads_max_ = 0;
-    std::vector<Head> stack_, buffer_, merged_;  // work of one walk
-    bool appended_ = false;                      // a closure was added since this was last cleared
+    std::vector<Head> stack_, buffer_, merged_;             // work of one walk
+    std::vector<std::pair<uint32_t, uint32_t>> completed_;  // at this byte: guard, continuation
+    std::vector<uint32_t> united_;
+    bool opened_ = false;  // a deferred head was opened at this byte
 };
 
 class Automaton {
