@@ -59,9 +59,6 @@ Machine::Machine(std::shared_ptr<const ClosedGrammar> grammar,
                limits.max_heads),
       grammar_(std::move(grammar)), vocabulary_(std::move(vocabulary)), limits_(limits) {
     leaves_.resize(arena_.size());
-    first_bytes_.resize(arena_.size());
-    tail_bytes_.resize(arena_.size());
-    groups_.resize(arena_.size());
     for (uint32_t id = 0; id < arena_.size() && !lexemes_; ++id)
         lexemes_ = arena_[id].kind == Kind::kLexeme;
     std::vector<Head> none;

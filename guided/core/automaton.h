@@ -28,6 +28,7 @@
 #include <memory>
 #include <mutex>
 #include <string>
+#include <unordered_map>
 #include <vector>
 
 #include "grammar.h"
@@ -230,8 +231,8 @@ class Machine : private Expander {
     SequenceTable guards_;            // pairs of lexeme node and state; 0 is none
     std::vector<LeafInfo> leaves_;
     std::vector<std::shared_ptr<Terminal>> terminals_;
-    std::vector<std::pair<bool, ByteSet>> first_bytes_, tail_bytes_;
-    std::vector<std::pair<bool, Group>> groups_;
+    std::unordered_map<uint32_t, ByteSet> first_bytes_, tail_bytes_;  // few nodes are asked for
+    std::unordered_map<uint32_t, Group> groups_;
     std::vector<RowPtr> rows_;
     size_t heads_max_ = 0;
     std::vector<Head> stack_, buffer_, merged_;             // work of one walk

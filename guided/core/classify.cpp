@@ -41,8 +41,7 @@ bool Machine::is_run(uint32_t node) {
 }
 
 const ByteSet& Machine::first_bytes(uint32_t node) {
-    auto& [known, bytes] = first_bytes_[node];
-    if (known) return bytes;
+    if (auto known = first_bytes_.find(node); known != first_bytes_.end()) return known->second;
     ByteSet found;
     const Arena::Node& n = arena_[node];
     switch (n.kind) {
@@ -66,14 +65,12 @@ const ByteSet& Machine::first_bytes(uint32_t node) {
         case Kind::kBoth: found = first_bytes(n.a) & first_bytes(n.b); break;
         default: break;
     }
-    first_bytes_[node] = {true, found};
-    return first_bytes_[node].second;
+    return first_bytes_[node] = found;
 }
 
 // The bytes that may go on with the node where it could also end.
 const ByteSet& Machine::tail_bytes(uint32_t node) {
-    auto& [known, bytes] = tail_bytes_[node];
-    if (known) return bytes;
+    if (auto known = tail_bytes_.find(node); known != tail_bytes_.end()) return known->second;
     ByteSet found;
     const Arena::Node& n = arena_[node];
     switch (n.kind) {
@@ -97,16 +94,12 @@ const ByteSet& Machine::tail_bytes(uint32_t node) {
         case Kind::kPart: found = tail_bytes(n.a); break;
         default: break;
     }
-    tail_bytes_[node] = {true, found};
-    return tail_bytes_[node].second;
+    return tail_bytes_[node] = found;
 }
 
 Machine::Group Machine::group(uint32_t sequence) {
-    if (!groups_[sequence].first) {
-        Group found = find_group(sequence);
-        groups_[sequence] = {true, found};
-    }
-    return groups_[sequence].second;
+    if (auto known = groups_.find(sequence); known != groups_.end()) return known->second;
+    return groups_[sequence] = find_group(sequence);
 }
 
 // The least number of first parts whose end and what follows can be told apart by the next byte.

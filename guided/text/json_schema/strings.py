@@ -50,15 +50,15 @@ class JsonSpelling:
     def __init__(
         self, known: Mapping[str, int] | None = None, any_character: int | None = None
     ) -> None:
-        self._known = dict(known or {})
+        self._shared = known or {}
+        self._known: dict[str, int] = {}
         self._any_character = any_character
-        self._single = set(self._known.values())
-        if any_character is not None:
-            self._single.add(any_character)
+        self._single: set[int] = set()
 
     def is_single(self, node: int) -> bool:
         """Return True if a node is known to match exactly one character, in whatever spelling."""
-        return node in self._single
+        shared = self._shared.values()
+        return node in self._single or node == self._any_character or node in shared
 
     def characters(self, arena: Arena, ranges: Sequence[tuple[int, int]]) -> int:
         """Return a node for one character out of inclusive ranges."""
@@ -83,7 +83,7 @@ class JsonSpelling:
 
     def character(self, arena: Arena, character: str) -> int:
         """Return a node for one character."""
-        node = self._known.get(character)
+        node = self._shared.get(character) or self._known.get(character)
         if node is None:
             code = ord(character)
             node = self._known[character] = self.characters(arena, [(code, code)])
