@@ -156,7 +156,7 @@ class TokenRejected(GuidedError):
     """A token was offered that the mask forbids; nothing has changed.
 
     Attributes:
-        token: the token offered.
+        token: the token offered; -1 where bytes were offered instead.
         spelling: its bytes, None for a special token or one outside the vocabulary.
         allowed: some of the tokens that were allowed, at most 16.
     """
@@ -167,10 +167,12 @@ class TokenRejected(GuidedError):
         self.token = token
         self.spelling = spelling
         self.allowed = tuple(allowed)
-        spelt = "" if spelling is None else f" ({spelling!r})"
+        offered = f"token {token}" if spelling is None else f"token {token} ({spelling!r})"
+        if token < 0 and spelling is not None:
+            offered = f"the text {spelling!r}"
         shown = ", ".join(map(str, self.allowed)) + (", ..." if more else "")
         shown = shown or "nothing, the text has ended"
-        super().__init__(f"token {token}{spelt} is not allowed here; allowed: {shown}")
+        super().__init__(f"{offered} is not allowed here; allowed: {shown}")
 
 
 class RollbackError(GuidedError):

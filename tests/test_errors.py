@@ -118,6 +118,10 @@ def test_a_shape_error_says_wanted_and_found() -> None:
             "token 7 (b'\"a') is not allowed here; allowed: 1, 2",
         ),
         (
+            TokenRejected(-1, b"ab", [1], more=False),
+            "the text b'ab' is not allowed here; allowed: 1",
+        ),
+        (
             TokenRejected(9, None, [1, 2], more=True),
             "token 9 is not allowed here; allowed: 1, 2, ...",
         ),

@@ -118,7 +118,8 @@ class GrammarMaker {
             case 10: return arena_.both(regular(), regular());
             case 11:
                 return arena_.minus(random_.one_in(3) ? arena_.any_text() : regular(), regular());
-            case 12: return arena_.capture("c", recent());
+            case 12:
+                return random_.one_in(2) ? arena_.capture("c", recent()) : arena_.part(recent());
             case 13: return token();
             case 14: return random_.one_in(2) ? arena_.any_text() : wide_choice();
             default: return arena_.lexeme(regular(), static_cast<int32_t>(random_.below(3)));

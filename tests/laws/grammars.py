@@ -62,6 +62,7 @@ class Builder(Protocol):
     def token(self, ids: Sequence[int], negated: bool = False) -> int: ...
     def lexeme(self, node: int, priority: int = 0) -> int: ...
     def capture(self, name: str, node: int) -> int: ...
+    def part(self, node: int) -> int: ...
 
 
 @dataclass(frozen=True)
@@ -111,6 +112,8 @@ def _node(description: Description, arena: Builder, rules: list[int]) -> int:
             return arena.lexeme(inner(part), priority)
         case ("capture", name, part):
             return arena.capture(name, inner(part))
+        case ("part", part):
+            return arena.part(inner(part))
         case _:
             raise AssertionError(description)
 
@@ -124,6 +127,7 @@ def _composites(inner: st.SearchStrategy[Description]) -> list[st.SearchStrategy
         st.tuples(st.just("choice"), parts),
         st.tuples(inner, counts).map(lambda pair: ("repeat", pair[0], *pair[1])),
         st.tuples(st.just("capture"), st.sampled_from(["x", "y"]), inner),
+        st.tuples(st.just("part"), inner),
     ]
 
 
@@ -235,13 +239,17 @@ class _Maker:
 
     def node(self, depth: int, regular: bool = False) -> Description:
         kinds = ["leaf", "sequence", "sequence", "sequence", "choice", "choice", "repeat", "repeat"]
-        kinds += ["capture", "both", "minus", "negation"] if regular else ["regular"]
+        kinds += (
+            ["capture", "both", "minus", "negation"] if regular else ["regular", "part", "part"]
+        )
         inner = functools.partial(self.node, depth - 1, regular)
         match self.random.choice(kinds) if depth else "leaf":
             case ("sequence" | "choice") as kind:
                 return (kind, tuple(inner() for _ in range(self.random.choice([1, 2, 2, 3]))))
             case "repeat":
                 return ("repeat", inner(), *self.counts())
+            case "part":
+                return ("part", inner())
             case "capture":
                 return ("capture", self.random.choice("xy"), inner())
             case ("both" | "minus") as kind:

@@ -89,6 +89,8 @@ def test_building_again_from_descriptions_gives_the_same_node(grammar: GrammarDe
                 return arena.minus(rebuild(a), rebuild(b))
             case ("capture", str(name), child):
                 return arena.capture(name, rebuild(child))
+            case ("part", child):
+                return arena.part(rebuild(child))
             case unknown:
                 raise AssertionError(unknown)
 
@@ -112,7 +114,7 @@ def _mentions(arena: _core.Arena, node: int) -> bool:
             return any(_mentions(arena, child) for child in children)
         case ("sequence" | "both" | "minus", a, b):
             return _mentions(arena, a) or _mentions(arena, b)
-        case ("repeat", child, _, _) | ("capture", _, child):
+        case ("repeat", child, _, _) | ("capture", _, child) | ("part", child):
             return _mentions(arena, child)
         case _:
             return False

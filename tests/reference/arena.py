@@ -140,6 +140,11 @@ class Arena:
         self._check(node)
         return self._add(("capture", name, node), self._terms[node])
 
+    def part(self, node: int) -> int:
+        """Matching is the same without it."""
+        self._check(node)
+        return node
+
     def set_origin(self, node: int, place: str) -> None:
         self._check(node)
         self._origins.setdefault(node, place)
