@@ -2,12 +2,15 @@
 
 #include <algorithm>
 #include <functional>
+#include <tuple>
 
 #include "errors.h"
 
 namespace guided {
 
-uint32_t Continuations::unite(std::vector<uint32_t>& members_in) {
+// Frames of one node are one frame on the union of their parents: a union then has at most as many
+// members as there are nodes and registers, however long the text is.
+uint32_t Continuations::unite(std::vector<uint32_t>& members_in, uint32_t depth) {
     if (members_in.size() == 1) return members_in[0];
     std::vector<uint32_t> flat{kNone};
     for (uint32_t m : members_in) {
@@ -21,7 +24,36 @@ uint32_t Continuations::unite(std::vector<uint32_t>& members_in) {
     std::sort(flat.begin() + 1, flat.end());
     flat.erase(std::unique(flat.begin() + 1, flat.end()), flat.end());
     if (flat.size() == 2) return flat[1];
-    return table_.intern(flat.data(), flat.size());
+    uint32_t plain = table_.intern(flat.data(), flat.size());
+    if (depth >= kUniteDepth) return plain;
+    if (auto known = united_.find(plain); known != united_.end()) return known->second;
+    auto key = [&](uint32_t cont) {
+        if (cont == kEnd) return std::tuple{0u, 0u, 0u};
+        Frame f = frame(cont);
+        return std::tuple{f.node + 1, f.minimum, f.maximum};
+    };
+    std::stable_sort(flat.begin() + 1, flat.end(),
+                     [&](uint32_t a, uint32_t b) { return key(a) < key(b); });
+    std::vector<uint32_t> merged, parents;
+    for (size_t i = 1; i < flat.size();) {
+        size_t end = i + 1;
+        while (end < flat.size() && key(flat[end]) == key(flat[i])) ++end;
+        if (end - i == 1) {
+            merged.push_back(flat[i]);
+        } else {
+            Frame f = frame(flat[i]);
+            parents.clear();
+            for (size_t k = i; k < end; ++k) parents.push_back(frame(flat[k]).parent);
+            merged.push_back(push(f.node, f.minimum, f.maximum, unite(parents, depth + 1)));
+        }
+        i = end;
+    }
+    std::sort(merged.begin(), merged.end());
+    merged.insert(merged.begin(), kNone);
+    uint32_t result = merged.size() == 2 ? merged[1] : table_.intern(merged.data(), merged.size());
+    united_[plain] = result;
+    united_[result] = result;
+    return result;
 }
 
 void normalize(std::vector<Head>& heads, Continuations& conts) {

@@ -21,6 +21,7 @@
 #pragma once
 
 #include <span>
+#include <unordered_map>
 #include <vector>
 
 #include "arena.h"
@@ -63,7 +64,7 @@ class Continuations {
         uint32_t words[] = {node, minimum, maximum, parent};
         return table_.intern(words, 4);
     }
-    uint32_t unite(std::vector<uint32_t>& members);  // sorts and flattens `members`
+    uint32_t unite(std::vector<uint32_t>& members, uint32_t depth = 0);
     bool is_union(uint32_t cont) const { return cont != kEnd && table_[cont][0] == kNone; }
     std::span<const uint32_t> members(uint32_t cont) const { return table_[cont].subspan(1); }
     Frame frame(uint32_t cont) const {
@@ -74,7 +75,9 @@ class Continuations {
     size_t bytes() const { return table_.bytes(); }
 
   private:
+    static constexpr uint32_t kUniteDepth = 64;  // of stacks merged from the top
     SequenceTable table_;
+    std::unordered_map<uint32_t, uint32_t> united_;  // union as given, union with frames merged
 };
 
 // Sort heads, and let equal leaves with different continuations be one head with their union.
