@@ -18,7 +18,10 @@ from guided.vocabulary import Vocabulary
 Kind = Literal["regex", "json_schema", "choices"]
 
 # Grammars by their content, so that a schema that comes with every request is read once.
-_grammars: Kept[Hashable, Grammar] = Kept(64)
+# Grammars, and automata of each vocabulary, that are kept. An automaton of a usual schema that was
+# walked holds some 0.3 MB, and giving one up takes about as long as making one.
+KEPT = 256
+_grammars: Kept[Hashable, Grammar] = Kept(KEPT)
 
 
 class Grammar:
@@ -197,7 +200,7 @@ def _content(schema: object) -> Hashable:
 
 
 def _new_automata() -> Kept[Hashable, Automaton]:
-    return Kept(64)
+    return Kept(KEPT)
 
 
 def _check_choices(choices: Iterable[str]) -> tuple[str, ...]:
