@@ -180,7 +180,7 @@ Table::Inside Table::inside(uint32_t limit) {
     std::lock_guard lock(mutex_);
     if (full_ && vocabulary_.longer_than(limit).size() <= kFewLong) return {{}, row_within(limit)};
     if (up_to_.empty()) count_repetitions();
-    auto tokens = std::span(tokens_).first(up_to_[std::min<size_t>(limit, up_to_.size() - 1)]);
+    auto tokens = std::span(counted_).first(up_to_[std::min<size_t>(limit, up_to_.size() - 1)]);
     if (tokens.size() <= kShortList) return {tokens, nullptr};
     BasePtr& row = rows_by_limit_[limit];
     if (!row) {
@@ -237,8 +237,8 @@ void Table::count_repetitions() {
     for (uint32_t k = 1; k <= most; ++k) up_to_[k] += up_to_[k - 1];
     std::vector<uint32_t> at(most + 1, 0);
     for (uint32_t k = 1; k <= most; ++k) at[k] = up_to_[k - 1];
-    tokens_.resize(found.size());
-    for (auto [begun, token] : found) tokens_[at[begun]++] = token;
+    counted_.resize(found.size());
+    for (auto [begun, token] : found) counted_[at[begun]++] = token;
 }
 
 // ---- exits ----

@@ -83,14 +83,14 @@ class Table {
     const uint32_t state_;
     const bool run_;
 
-    std::vector<uint32_t>
-        tokens_;  // inside: all where few; else, once counted, by repetitions begun
-    std::vector<uint32_t> up_to_;   // [k]: how many of them begin at most k; empty: not counted
+    std::vector<uint32_t> tokens_;  // inside, where few; never changed once the table is made
     BasePtr full_;                  // null where few
     std::vector<Exit> pure_exits_;  // at bytes that cannot go on inside
     bool all_pure_exits_ = true;    // false: they were too many to keep
 
     std::mutex mutex_;
+    std::vector<uint32_t> counted_;  // inside, by repetitions begun; made once, when asked for
+    std::vector<uint32_t> up_to_;    // [k]: how many of them begin at most k; empty: not counted
     std::map<uint32_t, BasePtr> rows_by_limit_;
     std::unordered_map<uint32_t, Safe> safe_;  // while the table is made
     std::unordered_map<uint64_t, std::vector<uint32_t>>
