@@ -214,6 +214,37 @@ uint32_t Arena::token(std::span<const uint32_t> ids, bool negated) {
         sorted.data());
 }
 
+// ---- nodes as they are, unsimplified ----
+
+uint32_t Arena::add_sequence(uint32_t first, uint32_t rest) {
+    const Node &x = nodes_[first], &r = nodes_[rest];
+    uint32_t depth = std::max(x.depth + 1, x.nullable ? r.depth : 0);
+    Hash128 h = combine(combine(combine(Hash128{11, 12}, x.hash), r.hash), 1);
+    return add({Kind::kSequence, x.regular && r.regular, x.nullable && r.nullable, x.text && r.text,
+                depth, first, rest, 0, h});
+}
+
+uint32_t Arena::add_choice(std::span<const uint32_t> options) {
+    Node n{Kind::kChoice, true, false, true, 0, 0, static_cast<uint32_t>(options.size()), 0, {}};
+    Hash128
+        sum{};  // the order of options is that of their numbers, which another arena may not share
+    for (size_t i = 0; i < options.size(); ++i) {
+        const Node& o = nodes_[options[i]];
+        n.regular &= o.regular;
+        n.nullable |= o.nullable;
+        n.text &= o.text;
+        n.depth = std::max(n.depth, i + 1 == options.size() ? o.depth : o.depth + 1);
+        sum.low += mix(o.hash.low);
+        sum.high += mix(o.hash.high);
+    }
+    n.hash = combine(combine(Hash128{13, 14}, sum), options.size());
+    return add(n, options.data());
+}
+
+uint32_t Arena::add_rule(uint32_t index) {
+    return add({Kind::kRule, false, false, true, 0, index, 0, 0, combine(Hash128{17, 18}, index)});
+}
+
 // ---- sequences ----
 
 uint32_t Arena::sequence(std::span<const uint32_t> nodes) {
@@ -277,11 +308,7 @@ uint32_t Arena::cons(uint32_t first, uint32_t rest) {
                 return cons(repeat(body_x, low_x + low_y, endless ? kNone : high_x + high_y), tail);
         }
     }
-    const Node& r = nodes_[rest];
-    uint32_t depth = std::max(x.depth + 1, x.nullable ? r.depth : 0);
-    Hash128 h = combine(combine(combine(Hash128{11, 12}, x.hash), r.hash), 1);
-    return add({Kind::kSequence, x.regular && r.regular, x.nullable && r.nullable, x.text && r.text,
-                depth, first, rest, 0, h});
+    return add_sequence(first, rest);
 }
 
 // ---- choices ----
@@ -303,21 +330,7 @@ uint32_t Arena::choice(std::span<const uint32_t> nodes) {
     // A nested choice goes last: it is opened by a loop, so a chain of them nests without depth.
     std::stable_partition(options.begin(), options.end(),
                           [&](uint32_t n) { return nodes_[n].kind != Kind::kChoice; });
-    Node n{Kind::kChoice, true, false, true, 0, 0, static_cast<uint32_t>(options.size()), 0,
-           {13, 14}};
-    Hash128
-        sum{};  // the order of options is that of their numbers, which another arena may not share
-    for (uint32_t option : options) {
-        const Node& o = nodes_[option];
-        n.regular &= o.regular;
-        n.nullable |= o.nullable;
-        n.text &= o.text;
-        n.depth = std::max(n.depth, option == options.back() ? o.depth : o.depth + 1);
-        sum.low += mix(o.hash.low);
-        sum.high += mix(o.hash.high);
-    }
-    n.hash = combine(combine(n.hash, sum), options.size());
-    return add(n, options.data());
+    return add_choice(options);
 }
 
 void Arena::flatten_choice(std::span<const uint32_t> nodes, std::vector<uint32_t>& out) const {
@@ -471,7 +484,7 @@ uint32_t Arena::repeat(uint32_t body, uint32_t minimum, uint32_t maximum) {
 uint32_t Arena::rule(std::string name) {
     uint32_t index = static_cast<uint32_t>(rules_.size());
     rules_.push_back({std::move(name), kNone});
-    return add({Kind::kRule, false, false, true, 0, index, 0, 0, combine(Hash128{17, 18}, index)});
+    return add_rule(index);
 }
 
 void Arena::define(uint32_t rule_node, uint32_t body) {

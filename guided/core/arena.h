@@ -106,6 +106,9 @@ class Arena {
     uint32_t add(Node n, const void* payload = nullptr, size_t payload_bytes = 0);
     bool equal(const Node& known, const Node& n, const void* payload) const;
     void grow_slots();
+    uint32_t add_sequence(uint32_t first, uint32_t rest);
+    uint32_t add_choice(std::span<const uint32_t> options);
+    uint32_t add_rule(uint32_t index);
     uint32_t cons(uint32_t first, uint32_t rest);
     void flatten_choice(std::span<const uint32_t> nodes, std::vector<uint32_t>& out) const;
     void merge_classes(std::vector<uint32_t>& options);

@@ -109,8 +109,7 @@ Arena Arena::deserialize(std::string_view data) {
     for (uint32_t id = 2; id < stored.size(); ++id) {
         auto [kind, a, b, c] = stored[id];
         auto child = [&](uint32_t n) { fail(n >= id); };
-        Node n{static_cast<Kind>(kind), true, false, true, 0, a, b, c, {}};
-        switch (n.kind) {
+        switch (static_cast<Kind>(kind)) {
             case Kind::kLiteral:
                 span_of(a, b, bytes.size());
                 fail(arena.literal(bytes.substr(a, b)) != id);
@@ -129,37 +128,18 @@ Arena Arena::deserialize(std::string_view data) {
                 continue;
             case Kind::kRule:
                 fail(a >= rules);
-                fail(arena.add({Kind::kRule, false, false, true, 0, a, 0, 0,
-                                combine(Hash128{17, 18}, a)}) != id);
+                fail(arena.add_rule(a) != id);
                 continue;
-            case Kind::kSequence: {
+            case Kind::kSequence:
                 child(a), child(b);
-                const Node &x = arena[a], &r = arena[b];
-                n.regular = x.regular && r.regular;
-                n.nullable = x.nullable && r.nullable;
-                n.text = x.text && r.text;
-                n.depth = std::max(x.depth + 1, x.nullable ? r.depth : 0);
-                n.hash = combine(combine(combine(Hash128{11, 12}, x.hash), r.hash), 1);
-                fail(arena.add(n) != id);
+                fail(arena.add_sequence(a, b) != id);
                 continue;
-            }
-            case Kind::kChoice: {
+            case Kind::kChoice:
+                fail(b < 2);
                 span_of(a, b, words.size());
-                Hash128 sum{};
-                for (uint32_t k = a; k < a + b; ++k) {
-                    child(words[k]);
-                    const Node& o = arena[words[k]];
-                    n.regular &= o.regular;
-                    n.nullable |= o.nullable;
-                    n.text &= o.text;
-                    n.depth = std::max(n.depth, k + 1 == a + b ? o.depth : o.depth + 1);
-                    sum.low += mix(o.hash.low);
-                    sum.high += mix(o.hash.high);
-                }
-                n.hash = combine(combine(Hash128{13, 14}, sum), b);
-                fail(arena.add(n, words.data() + a) != id);
+                for (uint32_t k = a; k < a + b; ++k) child(words[k]);
+                fail(arena.add_choice(std::span(words).subspan(a, b)) != id);
                 continue;
-            }
             case Kind::kRepeat:
                 child(a);
                 fail(arena.repeat(a, b, c) != id);

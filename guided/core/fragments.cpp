@@ -15,8 +15,7 @@
 namespace guided {
 
 namespace {
-constexpr uint32_t kNear = 8;      // frames above a mark; more is rather a structure of its own
-constexpr size_t kShortList = 24;  // inside tokens that are listed rather than kept as a row
+constexpr uint32_t kNear = 8;  // frames above a mark; more is rather a structure of its own
 }  // namespace
 
 // The mark at the end of the innermost part that the head stands in; 0 if there is none near.
@@ -74,7 +73,7 @@ void Machine::find_inside(Fragment& fragment, const std::vector<Head>& heads) {
     RowPool& pool = vocabulary_->rows();
     std::sort(mask.tokens.begin(), mask.tokens.end());
     mask.tokens.erase(std::unique(mask.tokens.begin(), mask.tokens.end()), mask.tokens.end());
-    if (mask.tokens.size() > kShortList || !mask.bases.empty()) {
+    if (mask.tokens.size() > kListed || !mask.bases.empty()) {
         if (!mask.tokens.empty()) mask.bases.push_back(pool.base_of(mask.tokens));
         fragment.row = pool.unite(std::move(mask.bases));
     } else {

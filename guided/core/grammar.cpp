@@ -82,7 +82,6 @@ ClosedGrammar::ClosedGrammar(Arena arena, uint32_t start,
             throw BadGrammar(what, "give it an alternative that does not need itself");
         }
         if (!rewrite_left_recursion()) break;
-        rewritten_ = true;
         if (round > 8)
             throw BadGrammar("left recursion could not be rewritten", "write the rules without it");
     }

@@ -27,7 +27,6 @@ class ClosedGrammar {
     std::span<const uint8_t> nullable() const { return nullable_; }
     std::span<const uint8_t> productive() const { return productive_; }
     std::span<const uint32_t> order() const { return order_; }
-    bool rewritten() const { return rewritten_; }
     uint64_t serial() const { return serial_; }  // no other grammar of the process has it
 
   private:
@@ -54,7 +53,6 @@ class ClosedGrammar {
     std::vector<uint8_t> reached_mark_, nullable_, productive_;
     std::vector<uint32_t> order_;
     std::vector<std::vector<uint32_t>> corners_;  // by rule: the rules it can start with
-    bool rewritten_ = false;
     uint64_t serial_;
 };
 

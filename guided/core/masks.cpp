@@ -87,12 +87,12 @@ bool Machine::collect_by_table(uint32_t trie_node, size_t depth, const Head& h, 
     auto heads_behind = heads(behind);
     stack_.insert(stack_.end(), heads_behind.begin(), heads_behind.end());
     size_t end = stack_.size();
+    auto fits = [&](Trie::Item item) {
+        return !run || (item.count >= h.minimum && item.count <= h.maximum);
+    };
     first.for_each([&](uint8_t byte) {
         const Trie* exits = table.exits(byte);
         if (!exits) return;
-        auto fits = [&](Trie::Item item) {
-            return !run || (item.count >= h.minimum && item.count <= h.maximum);
-        };
         auto emit = [&](uint32_t node, bool complete) {
             for (auto item : exits->items((*exits)[node]))
                 if (fits(item)) mask.tokens.push_back(item.token);
@@ -105,10 +105,7 @@ bool Machine::collect_by_table(uint32_t trie_node, size_t depth, const Head& h, 
     if (ends)
         mask.exits->wanted().for_each([&](uint8_t byte) {
             const Trie* exits = table.exits(byte);
-            if (!exits) return;
-            mask.exits->add_below(*exits, exits->child(Trie::kRoot, byte), [&](Trie::Item item) {
-                return !run || (item.count >= h.minimum && item.count <= h.maximum) ? 0 : kNone;
-            });
+            if (exits) add_exits(*exits, Trie::kRoot, fits, mask);  // the root has this one child
         });
     if (info.removed && h.other != Terminal::kDead && mask.tokens.size() > before) {
         std::vector<uint32_t> exits(mask.tokens.begin() + static_cast<std::ptrdiff_t>(before),
@@ -127,16 +124,6 @@ void Machine::drop_removed(uint32_t trie_node, size_t depth, const Head& h, cons
     const LeafInfo info = leaf(h.node);
     const Trie& trie = vocabulary_->trie();
     std::vector<uint32_t> suspects;
-    auto suspect_below = [&](uint32_t node) {
-        std::vector<uint32_t> below{node};
-        while (!below.empty()) {
-            const Trie::Node& n = trie[below.back()];
-            below.pop_back();
-            for (auto item : trie.items(n)) suspects.push_back(item.token);
-            for (uint32_t c = n.first_child; c < n.first_child + n.child_count; ++c)
-                below.push_back(c);
-        }
-    };
     struct Step {
         uint32_t node, state, other;
     };
@@ -154,7 +141,9 @@ void Machine::drop_removed(uint32_t trie_node, size_t depth, const Head& h, cons
                 if (info.removed->accepting(to.other))
                     for (uint32_t k = trie[c].first_child;
                          k < trie[c].first_child + trie[c].child_count; ++k)
-                        if (first.has(trie[k].byte)) suspect_below(k);
+                        if (first.has(trie[k].byte))
+                            for (auto item : trie.items_below(trie[k]))
+                                suspects.push_back(item.token);
             }
             stack.push_back(to);
         }

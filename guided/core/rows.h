@@ -16,6 +16,9 @@
 
 namespace guided {
 
+// Tokens of a partial result that are listed; more are a base, which is shared and never sorted.
+inline constexpr size_t kListed = 24;
+
 struct Base {  // W words, bit j of word w is token 32 w + j
     std::vector<uint32_t> words;
     uint64_t id;

@@ -6,7 +6,6 @@ namespace guided {
 
 namespace {
 
-constexpr size_t kShortList = 24;  // inside tokens that are listed rather than kept as a row
 constexpr size_t kPureExits = 8192;
 constexpr size_t kSafeStates = 48;
 constexpr size_t kFewLong = 2048;  // tokens that are counted one by one rather than by a walk
@@ -59,7 +58,7 @@ void Table::find_inside() {
             if (!all && child.child_count) stack.push_back({c, to, s.completed + ends, ends});
         }
     }
-    if (count <= kShortList) {
+    if (count <= kListed) {
         for (auto items : inside)
             for (auto item : items) tokens_.push_back(item.token);
         return;
@@ -181,7 +180,7 @@ Table::Inside Table::inside(uint32_t limit) {
     if (full_ && vocabulary_.longer_than(limit).size() <= kFewLong) return {{}, row_within(limit)};
     if (up_to_.empty()) count_repetitions();
     auto tokens = std::span(counted_).first(up_to_[std::min<size_t>(limit, up_to_.size() - 1)]);
-    if (tokens.size() <= kShortList) return {tokens, nullptr};
+    if (tokens.size() <= kListed) return {tokens, nullptr};
     BasePtr& row = rows_by_limit_[limit];
     if (!row) {
         std::vector<uint32_t> words(vocabulary_.words(), 0);
