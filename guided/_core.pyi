@@ -1,7 +1,7 @@
 """The C++ core: nodes, automata over tokens, masks. Users see it through `guided`."""
 
 from collections.abc import Sequence
-from typing import Any
+from typing import Any, Literal
 
 class Arena:
     """Grammar nodes, hash-consed: equal nodes have equal numbers.
@@ -55,6 +55,54 @@ class Arena:
         Matching is the same without it. It is worth its while around something that comes back in many places,
         such as a value in JSON: what a token does inside is then found out once for all places and grammars.
         """
+    def dfa(self, states: Sequence[tuple[bool, Sequence[tuple[int, int, int]]]]) -> int:
+        """Match what an automaton over bytes accepts: a regular node; the start is state 0.
+
+        Each state is (accepting, [(first byte, last byte, next state), ...]), its ranges disjoint.
+
+        Raises:
+            LimitError: more than 200,000 states.
+        """
+    def record(
+        self,
+        layout: tuple[int, int, int, int, int],
+        slots: Sequence[tuple[bool, bool, Sequence[int]]],
+        members: Sequence[tuple[int, int, str | None, bool, Sequence[tuple[int, int]]]],
+        order: Literal["each", "later", "any"],
+        minimum: int = 0,
+        maximum: int | None = None,
+        counts: Sequence[tuple[int, int | None]] = (),
+        excluded: Sequence[str] = (),
+    ) -> int:
+        """Match an object or array member by member, remembering what was written.
+
+        The text is `begin first member (between member)* end`, or `begin empty` for no member at all.
+
+        Args:
+            layout: the nodes `begin`, `first`, `between`, `end`, `empty`. `begin`, `end` and `empty` never match
+                the empty text (an opening bracket; a closing one).
+            slots: the places of members, each (required, many, owes). One that is not `many` is used at most once.
+                `owes`: the slots that must be used too if this one is; not with the order "each".
+            members: the ways to fill slots, each (slot, key, name, recorded, variants). A member is its `key` node
+                followed by the node of one of its variants (count bits, node): the variant adds one to each of
+                `counts` whose bit is set. `key` is regular; 0 (the empty text) for no key. `name`: the decoded text
+                of a key that spells one name only, which then is no `recorded` key. `recorded`: the JSON value that `key`
+                spells (a string in quotes, a number, null, true or false) differs from those of all recorded
+                members before, compared as JSON values (decoded strings; 1 is 1.0), from all `name`s and from
+                `excluded`. A recorded key is not nullable.
+            order: "each": slot 0, then 1, ..., none left out (an array); the last may be `many`. "later": a later
+                slot than the one before, or the same if it is `many`; slots between must not be required.
+                "any": any order.
+            minimum, maximum: of the number of members.
+            counts: bounds (minimum, maximum | None) on the sums of the count bits, at most 16.
+            excluded: further texts that no recorded key may spell.
+
+        Where recorded keys have finitely many texts, that these suffice for `minimum` and for required slots is
+        foreseen, that they suffice for `counts` is not.
+
+        A record that nothing fits (by counts, slots, variants that are `never`) matches nothing; what remains is only
+        offered while the record can still be finished.
+        """
     def set_origin(self, node: int, place: str) -> None:
         """Remember where in the user's text a node came from; the first place stays."""
     def origin(self, node: int) -> str | None: ...
@@ -73,6 +121,7 @@ class Arena:
 
         ("empty",) ("never",) ("literal", bytes) ("class", [(lo, hi), ...]) ("sequence", first, rest)
         ("choice", [nodes]) ("repeat", node, min, max | None) ("rule", name, body | None) ("both", a, b) ("minus", a, b)
+        ("dfa", states) ("record", layout, slots, members, order, minimum, maximum, counts, excluded)
         ("token", [ids], negated) ("lexeme", node, priority) ("capture", name, node) ("part", node)
         """
 

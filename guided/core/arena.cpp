@@ -5,12 +5,14 @@
 #include <stdexcept>
 
 #include "errors.h"
+#include "record.h"
 
 namespace guided {
 
 namespace {
 
 constexpr uint32_t kMaxCount = 0x7fffffff;
+constexpr uint32_t kMaxDfaStates = 200'000;
 
 // The length of the character at the front of `s`, 0 if it is not well-formed (Unicode 15, table
 // 3-7).
@@ -104,6 +106,8 @@ bool Arena::equal(const Node& known, const Node& n, const void* payload) const {
         case Kind::kClass:
             return !std::memcmp(ranges_.data() + known.a, payload, n.b * sizeof(CodeRange));
         case Kind::kChoice:
+        case Kind::kDfa:
+        case Kind::kRecord:
         case Kind::kToken: return !std::memcmp(words_.data() + known.a, payload, n.b * 4);
         default: return known.a == n.a;
     }
@@ -131,6 +135,7 @@ uint32_t Arena::add(Node n, const void* payload, size_t payload_bytes) {
         throw LimitExceeded("the grammar has too many nodes", "nodes", max_nodes_, "max_nodes");
     if (n.depth > kMaxDepth)
         throw LimitExceeded("the grammar is nested too deeply", "levels", kMaxDepth, "");
+    n.structural = is_structural(n, payload);
     switch (n.kind) {
         case Kind::kLiteral:
             n.a = static_cast<uint32_t>(bytes_.size());
@@ -143,6 +148,8 @@ uint32_t Arena::add(Node n, const void* payload, size_t payload_bytes) {
             break;
         }
         case Kind::kChoice:
+        case Kind::kDfa:
+        case Kind::kRecord:
         case Kind::kToken: {
             n.a = static_cast<uint32_t>(words_.size());
             auto* first = static_cast<const uint32_t*>(payload);
@@ -155,6 +162,33 @@ uint32_t Arena::add(Node n, const void* payload, size_t payload_bytes) {
     slots_[i] = id;
     nodes_.push_back(n);
     return id;
+}
+
+bool Arena::is_structural(const Node& n, const void* payload) const {
+    auto* words = static_cast<const uint32_t*>(payload);
+    auto all = [&](std::span<const uint32_t> nodes) {
+        return std::all_of(nodes.begin(), nodes.end(),
+                           [&](uint32_t id) { return nodes_[id].structural; });
+    };
+    switch (n.kind) {
+        case Kind::kRule: return false;
+        case Kind::kChoice: return all({words, n.b});
+        case Kind::kRecord: {
+            bool structural = true;
+            for_each_node(std::span(words, n.b),
+                          [&](uint32_t id) { structural &= nodes_[id].structural; });
+            return structural;
+        }
+        case Kind::kSequence:
+        case Kind::kBoth:
+        case Kind::kMinus: return nodes_[n.a].structural && nodes_[n.b].structural;
+        case Kind::kRepeat:
+        case Kind::kLexeme:
+        case Kind::kPart:
+        case Kind::kNonempty: return nodes_[n.a].structural;
+        case Kind::kCapture: return nodes_[n.b].structural;
+        default: return true;
+    }
 }
 
 // ---- leaves ----
@@ -212,6 +246,111 @@ uint32_t Arena::token(std::span<const uint32_t> ids, bool negated) {
     return add(
         {Kind::kToken, false, false, true, 0, 0, static_cast<uint32_t>(sorted.size()), negated, h},
         sorted.data());
+}
+
+// States from which no text is accepted are cut off, so that a terminal never enters one.
+uint32_t Arena::dfa(std::vector<DfaState> states) {
+    if (states.empty()) return kNeverNode;
+    if (states.size() > kMaxDfaStates)
+        throw LimitExceeded("an automaton is too large", "states", kMaxDfaStates, "");
+    std::vector<std::vector<uint32_t>> sources(states.size());
+    std::vector<uint8_t> alive(states.size(), 0);
+    std::vector<uint32_t> todo;
+    for (uint32_t s = 0; s < states.size(); ++s) {
+        auto& edges = states[s].edges;
+        std::sort(edges.begin(), edges.end(),
+                  [](const auto& x, const auto& y) { return x.low < y.low; });
+        for (size_t i = 0; i < edges.size(); ++i) {
+            if (edges[i].low > edges[i].high || edges[i].target >= states.size() ||
+                (i && edges[i].low <= edges[i - 1].high))
+                throw std::invalid_argument("edges of a state must be disjoint and lead to states");
+            sources[edges[i].target].push_back(s);
+        }
+        if (states[s].accepting) alive[s] = 1, todo.push_back(s);
+    }
+    while (!todo.empty()) {
+        uint32_t s = todo.back();
+        todo.pop_back();
+        for (uint32_t from : sources[s])
+            if (!alive[from]) alive[from] = 1, todo.push_back(from);
+    }
+    if (!alive[0]) return kNeverNode;
+    // Numbered as met from the start, so that equal automata are equal words.
+    std::vector<uint32_t> number(states.size(), kNone), order{0}, words;
+    number[0] = 0;
+    for (size_t i = 0; i < order.size(); ++i) {
+        const DfaState& s = states[order[i]];
+        size_t head = words.size();
+        words.insert(words.end(), {s.accepting, 0});
+        for (const auto& e : s.edges) {
+            if (!alive[e.target]) continue;
+            if (number[e.target] == kNone) {
+                number[e.target] = static_cast<uint32_t>(order.size());
+                order.push_back(e.target);
+            }
+            ++words[head + 1];
+            words.insert(words.end(), {uint32_t{e.low} << 8 | e.high, number[e.target]});
+        }
+    }
+    if (order.size() == 1 && words[1] == 0) return kEmptyNode;
+    return add_dfa(words);
+}
+
+uint32_t Arena::add_dfa(std::span<const uint32_t> words) {
+    bool ascii = true;
+    for (size_t i = 0; i < words.size(); i += 2 + 2 * words[i + 1])
+        for (size_t k = 0; k < words[i + 1]; ++k) ascii &= (words[i + 2 + 2 * k] & 0xff) < 0x80;
+    Hash128 h{37, 38};
+    for (uint32_t word : words) h = combine(h, word);
+    return add(
+        {Kind::kDfa, true, words[0] != 0, ascii, 0, 0, static_cast<uint32_t>(words.size()), 0, h},
+        words.data());
+}
+
+// ---- records ----
+
+uint32_t Arena::add_text(std::string_view text) {
+    auto [at, fresh] =
+        text_numbers_.try_emplace(std::string(text), static_cast<uint32_t>(texts_.size()));
+    if (fresh) texts_.emplace_back(text);
+    return at->second;
+}
+
+uint32_t Arena::record(const RecordParts& parts) {
+    auto bytes_first = [&](uint32_t node) {
+        if (!nodes_[check(node)].regular || nodes_[node].nullable)
+            throw std::invalid_argument(
+                "the ends of a record are regular and never the empty text");
+    };
+    for (uint32_t node : {parts.begin, parts.end, parts.empty}) bytes_first(node);
+    check(parts.first), check(parts.between);
+    for (const auto& m : parts.members) {
+        if (m.slot >= parts.slots.size()) throw std::invalid_argument("a member has no slot");
+        check(m.key);
+        if (m.key != kEmptyNode || m.recorded) bytes_first(m.key);
+        for (const auto& v : m.variants) check(v.node);
+    }
+    for (const auto& s : parts.slots)
+        for (uint32_t other : s.owes)
+            if (other >= parts.slots.size() || parts.order == RecordParts::kEach)
+                throw std::invalid_argument("a slot owes no slot that may come in some order");
+    if (parts.minimum > parts.maximum || parts.begin == kNeverNode) return kNeverNode;
+    return add_record(record_words(parts, [&](std::string_view text) { return add_text(text); }));
+}
+
+uint32_t Arena::add_record(std::span<const uint32_t> words) {
+    Hash128 h{35, 36};
+    uint32_t depth = 0;
+    for_each_word(
+        words, [&](uint32_t word) { h = combine(h, word); },
+        [&](uint32_t node) {
+            h = combine(h, nodes_[node].hash);
+            depth = std::max(depth, nodes_[node].depth);
+        },
+        [&](uint32_t text) { h = combine(h, hash_bytes(texts_[text])); });
+    return add({Kind::kRecord, false, false, true, depth + 1, 0,
+                static_cast<uint32_t>(words.size()), 0, h},
+               words.data());
 }
 
 // ---- nodes as they are, unsimplified ----
@@ -598,6 +737,7 @@ uint32_t Arena::import(const Arena& other, uint32_t root) {
             case Kind::kNever: to[id] = id; continue;
             case Kind::kLiteral: to[id] = add(n, other.bytes(n).data(), n.b); continue;
             case Kind::kClass: to[id] = add(n, other.ranges(n).data()); continue;
+            case Kind::kDfa: to[id] = add(n, other.words(n).data()); continue;
             case Kind::kChoice:
                 options.clear();
                 for (uint32_t child : other.children(n)) options.push_back(to[child]);

@@ -36,9 +36,22 @@ enum class Kind : uint8_t {
             // what follows
     kNonempty,  // a: body; what it matches but the empty text (made by the rewriting of left
                 // recursion)
+    kDfa,       // a: offset, b: number of words of an automaton over bytes (`DfaState`)
+    kRecord,    // a: offset, b: number of words of an object or array (record.h)
 };
 
 using CodeRange = std::pair<uint32_t, uint32_t>;  // inclusive
+
+struct DfaState {
+    struct Edge {
+        uint8_t low, high;  // inclusive
+        uint32_t target;
+    };
+    bool accepting;
+    std::vector<Edge> edges;
+};
+
+struct RecordParts;
 
 class Arena {
   public:
@@ -51,6 +64,7 @@ class Arena {
         uint32_t depth;                // of recursion from the left corner
         uint32_t a, b, c;
         Hash128 hash;
+        bool structural = true;  // holds no rule: equal hashes mean equal languages in any arena
     };
     struct Rule {
         std::string name;
@@ -79,6 +93,9 @@ class Arena {
     uint32_t capture(std::string name, uint32_t body);
     uint32_t part(uint32_t body);
     uint32_t nonempty(uint32_t body);
+    // A regular node given by its automaton: state 0 is the start.
+    uint32_t dfa(std::vector<DfaState> states);
+    uint32_t record(const RecordParts& parts);
 
     void set_origin(uint32_t node, std::string place) {
         origins_.try_emplace(check(node), std::move(place));
@@ -92,7 +109,9 @@ class Arena {
     std::span<const CodeRange> ranges(const Node& n) const { return {ranges_.data() + n.a, n.b}; }
     std::span<const uint32_t> children(const Node& n) const { return {words_.data() + n.a, n.b}; }
     std::span<const uint32_t> ids(const Node& n) const { return {words_.data() + n.a, n.b}; }
+    std::span<const uint32_t> words(const Node& n) const { return {words_.data() + n.a, n.b}; }
     const std::string& name(const Node& capture) const { return names_[capture.a]; }
+    const std::string& text(uint32_t number) const { return texts_[number]; }  // of a record
     std::vector<Rule>& rules() { return rules_; }
     const std::vector<Rule>& rules() const { return rules_; }
 
@@ -109,6 +128,10 @@ class Arena {
     uint32_t add_sequence(uint32_t first, uint32_t rest);
     uint32_t add_choice(std::span<const uint32_t> options);
     uint32_t add_rule(uint32_t index);
+    uint32_t add_dfa(std::span<const uint32_t> words);
+    uint32_t add_record(std::span<const uint32_t> words);
+    uint32_t add_text(std::string_view text);
+    bool is_structural(const Node& n, const void* payload) const;
     uint32_t cons(uint32_t first, uint32_t rest);
     void flatten_choice(std::span<const uint32_t> nodes, std::vector<uint32_t>& out) const;
     void merge_classes(std::vector<uint32_t>& options);
@@ -122,6 +145,8 @@ class Arena {
     std::vector<CodeRange> ranges_;
     std::vector<uint32_t> words_;
     std::vector<std::string> names_;
+    std::vector<std::string> texts_;
+    std::unordered_map<std::string, uint32_t> text_numbers_;
     std::vector<Rule> rules_;
     std::unordered_map<uint32_t, std::string> origins_;
     uint32_t max_nodes_;

@@ -61,6 +61,51 @@ struct StoredNode {  // flags, depth and hash follow from the children: they are
     uint32_t kind, a, b, c;
 };
 
+// The words of a dfa node, if they are those of an automaton.
+std::span<const uint32_t> check_dfa(std::span<const uint32_t> words) {
+    size_t states = 0;
+    auto fail = [](bool bad) {
+        if (bad) throw std::invalid_argument("the file holds no valid automaton");
+    };
+    fail(words.empty());
+    for (size_t at = 0; at < words.size(); ++states) {
+        fail(words.size() - at < 2 || words[at + 1] > (words.size() - at - 2) / 2);
+        at += 2 + 2 * words[at + 1];
+    }
+    for (size_t at = 0; at < words.size(); at += 2 + 2 * words[at + 1])
+        for (size_t k = 0; k < words[at + 1]; ++k)
+            fail(words[at + 2 + 2 * k] > 0xffff || words[at + 3 + 2 * k] >= states);
+    return words;
+}
+
+// The words of a record node, if they are that many, and its nodes, texts and slots are there.
+std::span<const uint32_t> check_record(std::span<const uint32_t> words, uint32_t nodes,
+                                       uint64_t texts) {
+    size_t at = 0;
+    auto fail = [](bool bad) {
+        if (bad) throw std::invalid_argument("the file holds no valid record");
+    };
+    auto next = [&](uint64_t below = uint64_t{1} << 32) {
+        fail(at >= words.size() || words[at] >= below);
+        return words[at++];
+    };
+    for (int i = 0; i < 5; ++i) next(nodes);
+    next(3), next(), next();
+    for (uint32_t n = next(17); n; --n) next(), next();
+    for (uint32_t n = next(); n; --n) next(texts);
+    uint32_t slots = next();
+    for (uint32_t s = 0; s < slots; ++s) {
+        next(4);
+        for (uint32_t n = next(); n; --n) next(slots);
+    }
+    for (uint32_t n = next(); n; --n) {
+        next(slots), next(nodes), next(2), next(texts + 1);
+        for (uint32_t k = next(); k; --k) next(), next(nodes);
+    }
+    fail(at != words.size());
+    return words;
+}
+
 }  // namespace
 
 std::string Arena::serialize() const {
@@ -76,6 +121,8 @@ std::string Arena::serialize() const {
     put_vector(out, stored);
     put(out, static_cast<uint64_t>(names_.size()));
     for (const auto& name : names_) put_string(out, name);
+    put(out, static_cast<uint64_t>(texts_.size()));
+    for (const auto& text : texts_) put_string(out, text);
     put(out, static_cast<uint64_t>(rules_.size()));
     for (const Rule& r : rules_) {
         put_string(out, r.name);
@@ -97,6 +144,9 @@ Arena Arena::deserialize(std::string_view data) {
     uint64_t names = in.get<uint64_t>();
     fail(names > data.size());
     for (uint64_t i = 0; i < names; ++i) arena.names_.emplace_back(in.string());
+    uint64_t texts = in.get<uint64_t>();
+    fail(texts > data.size());
+    for (uint64_t i = 0; i < texts; ++i) fail(arena.add_text(in.string()) != i);
     uint64_t rules = in.get<uint64_t>();
     fail(rules > data.size());
     for (uint64_t i = 0; i < rules; ++i) {
@@ -168,6 +218,15 @@ Arena Arena::deserialize(std::string_view data) {
             case Kind::kNonempty:
                 child(a);
                 fail(arena.nonempty(a) != id);
+                continue;
+            case Kind::kDfa:
+                span_of(a, b, words.size());
+                fail(arena.add_dfa(check_dfa(std::span(words).subspan(a, b))) != id);
+                continue;
+            case Kind::kRecord:
+                span_of(a, b, words.size());
+                fail(arena.add_record(check_record(std::span(words).subspan(a, b), id, texts)) !=
+                     id);
                 continue;
             default: fail(true);
         }

@@ -104,6 +104,7 @@ void Machine::add_first(const Head& h, ByteSet& bytes) {
     const LeafInfo& info = leaf(h.node);
     if (info.kind == Leaf::kLiteral)
         bytes.add(static_cast<uint8_t>(arena_.bytes(arena_[h.node])[h.state]));
+    else if (info.kind == Leaf::kRecorded) bytes |= recorded_bytes(h);
     else if (info.terminal) bytes |= info.terminal->allowed(h.state);
 }
 
@@ -197,6 +198,7 @@ void Machine::step(const Head& head, uint8_t byte, std::vector<Head>& out) {
             out.push_back(h);
             return;
         }
+        case Leaf::kRecorded: return step_recorded(info, h, byte, out);
         default:  // a token is no byte
             return;
     }
@@ -318,6 +320,7 @@ bool Machine::run_through(std::vector<Head>& heads, std::string_view bytes, bool
 
 uint32_t Machine::next_bytes(uint32_t state, std::string_view bytes) {
     if (bytes.empty()) return state;
+    Budget budget;
     std::lock_guard lock(mutex_);
     auto now = heads(state);
     std::vector<Head> work(now.begin(), now.end());
@@ -327,6 +330,7 @@ uint32_t Machine::next_bytes(uint32_t state, std::string_view bytes) {
 
 uint32_t Machine::find_next(uint32_t state, uint32_t token) {
     if (state == kEnded || token >= vocabulary_->size()) return kNone;
+    Budget budget;
     std::lock_guard lock(mutex_);
     if (uint32_t known = transitions_.find(state, token); known != kNone) return known;
     std::vector<Head> work, by_id;
@@ -368,7 +372,8 @@ uint32_t Machine::find_next(uint32_t state, uint32_t token) {
 
 size_t Machine::bytes() const {
     return state_heads_.bytes() + conts().bytes() + guards_.bytes() + transitions_.bytes() +
-           states_.size() * sizeof(State) + closures_.capacity() * 4 + rows_.size() * 256;
+           progress_.bytes() + texts_.bytes() + chains_.bytes() + states_.size() * sizeof(State) +
+           closures_.capacity() * 4 + rows_.size() * 256;
 }
 
 void Machine::check_memory() {
@@ -404,6 +409,7 @@ std::vector<std::string> Machine::describe(uint32_t state) {
                        (info.removed ? " minus state " + std::to_string(h.other) : "");
                 break;
             case Leaf::kToken: line = "token"; break;
+            case Leaf::kRecorded: line = "recorded " + texts_.spelled(h.other); break;
             default:
                 line = (info.kind == Leaf::kLexeme ? "lexeme state " : "terminal state ") +
                        std::to_string(h.state);

@@ -10,6 +10,7 @@
 // - Leaves are not bytes but whole terminals (`Leaf`): a literal with an offset; a run, the repeat
 //   of a prefix-free unit, with its remaining counts; a run without some finite set of texts; any
 //   other regular node; tokens by id; lexemes. `classify` decides.
+// - Objects and arrays that remember what was written are records (records.cpp).
 // - While a token is read, the closure of a completed head is one deferred head, which is opened
 //   only if the next byte is among its first bytes: most exits of a run lead nowhere
 //   (`close_completed`).
@@ -33,7 +34,10 @@
 
 #include "grammar.h"
 #include "machine.h"
+#include "record.h"
+#include "recorded.h"
 #include "rows.h"
+#include "tables.h"
 #include "vocabulary.h"
 
 namespace guided {
@@ -134,13 +138,15 @@ class Machine : private Expander {
         kRun,
         kRunMinus,
         kToken,
-        kLexeme
+        kLexeme,
+        kRecorded
     };
     struct LeafInfo {
         Leaf kind = Leaf::kUnknown;
         Terminal* terminal = nullptr;  // of a run: its unit
         Terminal* removed = nullptr;   // kRunMinus: the texts that are not allowed
         uint32_t run = 0;              // kRunMinus: the node of the run itself
+        bool closed = false;           // kRecorded: no text of it begins another
     };
     struct State {
         std::atomic<const Row*> row{nullptr};
@@ -161,7 +167,39 @@ class Machine : private Expander {
     Group find_group(uint32_t sequence);
     const ByteSet& first_bytes(uint32_t node);
     const ByteSet& tail_bytes(uint32_t node);
+    ByteSet dfa_bytes(const Arena::Node& n, bool tail) const;
     Terminal* acquire(uint32_t node);
+
+    // records.cpp
+    const Record& record(uint32_t node);
+    std::unique_ptr<Record> make_record(uint32_t node);
+    Record::Texts texts_of(const Record& r);
+    bool is_unwritten(const Record& r, uint32_t chain, const std::string& value) const;
+    bool takes(const Continuations::Frame& f, const std::string& value);
+    bool is_simple_text(const Head& head);
+    uint32_t intern_progress(const Record& record, const Progress& p);
+    bool begin_record(uint32_t node, uint32_t& begin, uint32_t& progress) override;
+    void pop_record(const Continuations::Frame& f, std::vector<Head>& heads) override;
+    bool may_offer(const Record& r, const Progress& p, uint32_t member);
+    uint32_t recorded_leaf(uint32_t key);
+    template <class F>
+    void for_each_record(uint32_t cont, F&& f);
+    bool is_new(uint32_t cont, const std::string& value);
+    uint32_t complete_recorded(uint32_t cont, uint32_t text);
+    void step_recorded(const LeafInfo& info, Head head, uint8_t byte, std::vector<Head>& out);
+    bool may_finish(const Head& head);
+    ByteSet recorded_bytes(const Head& head);
+    bool may_be_excluded(const Head& head);
+    std::vector<uint32_t> excluded_tokens(uint32_t trie_node, const Head& head);
+    bool excluded_bytes(uint32_t cont, const std::string& prefix, ByteSet& bytes);
+    struct General {
+        uint32_t cont;
+        bool is_listed;
+    };
+    General general(uint32_t cont);
+    bool generalizes(uint32_t node);
+    const Row* general_row(uint32_t state);
+    bool reads(const std::vector<Head>& from, uint32_t token);
 
     uint32_t intern(std::vector<Head>& heads, bool complete);
     std::span<const Head> heads(uint32_t state) const;
@@ -181,6 +219,7 @@ class Machine : private Expander {
 
     uint32_t find_next(uint32_t state, uint32_t token);
     const Row& find_row(uint32_t state);
+    const Row& row_locked(uint32_t state, bool general);
     void check_memory();
     size_t bytes() const;
 
@@ -191,9 +230,18 @@ class Machine : private Expander {
         Remainders::Collector* exits =
             nullptr;         // where END is reached inside a token, what follows there is collected
         bool unfit = false;  // not all of that could be
+        std::vector<uint32_t>
+            guesses;  // tokens that end a recorded text which may have been written
+        void add(uint32_t token, bool guess) {
+            tokens.push_back(token);
+            if (guess) guesses.push_back(token);
+        }
     };
+    std::unordered_map<Hash128, Mask, Hash128Hasher> recorded_masks_;
+    bool recorded_key(uint32_t trie_node, const Head& head, uint32_t behind, Hash128& key);
     void collect(uint32_t trie_node, size_t depth, size_t begin, size_t end, Mask& mask);
     bool collect_by_table(uint32_t trie_node, size_t depth, const Head& head, Mask& mask);
+    Table::Inside without(Table::Inside inside, std::span<const uint32_t> excluded, Mask& mask);
     void drop_removed(uint32_t trie_node, size_t depth, const Head& head, const ByteSet& first,
                       std::vector<uint32_t>& tokens);
     template <class Emit, class Descend>
@@ -209,6 +257,7 @@ class Machine : private Expander {
     };
     uint32_t mark_of(const Head& head) const;
     bool fragment_key(const PartHeads& group, Hash128& key);
+    bool frame_key(const Continuations::Frame& f, Hash128& key);
     uint32_t rebase(uint32_t cont, uint32_t mark);
     bool collect_fragment(const PartHeads& group, Mask& mask);
     void find_inside(Fragment& fragment, const std::vector<Head>& heads);
@@ -233,6 +282,16 @@ class Machine : private Expander {
     std::vector<std::shared_ptr<Terminal>> terminals_;
     std::unordered_map<uint32_t, ByteSet> first_bytes_, tail_bytes_;  // few nodes are asked for
     std::unordered_map<uint32_t, Group> groups_;
+    std::unordered_map<uint32_t, std::unique_ptr<Record>> records_;  // by node
+    std::unordered_map<uint32_t, uint32_t> recorded_leaves_;         // by node of the key
+    SequenceTable progress_;
+    Texts texts_;
+    Chains chains_;
+    std::vector<General> general_;                                 // by continuation
+    std::unordered_map<uint32_t, bool> generalizes_;               // by node
+    std::unordered_map<uint32_t, std::vector<uint32_t>> guesses_;  // by general state
+    bool guessed_ = false;   // at this byte a text was compared with an unknown list
+    bool on_guess_ = false;  // so it was on the way that a walk has come
     std::vector<RowPtr> rows_;
     size_t heads_max_ = 0;
     std::vector<Head> stack_, buffer_, merged_;             // work of one walk

@@ -13,6 +13,7 @@ namespace guided {
 Automaton::Automaton(Arena arena, uint32_t start, std::shared_ptr<Vocabulary> vocabulary,
                      Limits limits)
     : vocabulary_(std::move(vocabulary)), limits_(limits) {
+    Budget budget;
     auto is_void = [&](const Arena& nodes, uint32_t node) {
         const Arena::Node& n = nodes[node];
         if (n.kind != Kind::kToken) return vocabulary_->terminal(nodes, node)->is_void();
@@ -25,7 +26,11 @@ Automaton::Automaton(Arena arena, uint32_t start, std::shared_ptr<Vocabulary> vo
         for (uint32_t id : vocabulary_->eos()) all -= id < vocabulary_->count();
         return static_cast<size_t>(std::count_if(ids.begin(), ids.end(), usable)) >= all;
     };
-    grammar_ = std::make_shared<const ClosedGrammar>(std::move(arena), start, is_void);
+    auto each_text = [&](const Arena& nodes, uint32_t node, const auto& stop) {
+        vocabulary_->terminal(nodes, node)->any_text(Terminal::kStart, "", stop);
+    };
+    grammar_ = std::make_shared<const ClosedGrammar>(std::move(arena), start,
+                                                     ClosedGrammar::Oracle{is_void, each_text});
     machine_ = std::make_shared<Machine>(grammar_, vocabulary_, limits_);
 }
 

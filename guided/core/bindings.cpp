@@ -4,11 +4,13 @@
 // go costs as much as they do.
 #include <nanobind/nanobind.h>
 #include <nanobind/ndarray.h>
+#include <nanobind/stl/array.h>
 #include <nanobind/stl/optional.h>
 #include <nanobind/stl/pair.h>
 #include <nanobind/stl/shared_ptr.h>
 #include <nanobind/stl/string.h>
 #include <nanobind/stl/string_view.h>
+#include <nanobind/stl/tuple.h>
 #include <nanobind/stl/unique_ptr.h>
 #include <nanobind/stl/vector.h>
 
@@ -21,6 +23,7 @@
 #include "automaton.h"
 #include "errors.h"
 #include "matcher.h"
+#include "record.h"
 #include "vocabulary.h"
 
 namespace nb = nanobind;
@@ -91,6 +94,98 @@ uint32_t regular(const Arena& arena, uint32_t node) {
     return node;
 }
 
+nb::tuple describe_dfa(std::span<const uint32_t> words) {
+    nb::list states;
+    for (size_t at = 0; at < words.size(); at += 2 + 2 * words[at + 1]) {
+        nb::list edges;
+        for (size_t k = at + 2; k < at + 2 + 2 * words[at + 1]; k += 2)
+            edges.append(nb::make_tuple(words[k] >> 8, words[k] & 0xff, words[k + 1]));
+        states.append(nb::make_tuple(words[at] != 0, edges));
+    }
+    return nb::make_tuple("dfa", states);
+}
+
+nb::object number_or_none(uint32_t n) {
+    return n == kNone ? nb::object(nb::none()) : nb::object(nb::int_(n));
+}
+
+nb::tuple describe_record(const Arena& arena, uint32_t id) {
+    RecordParts p = take_apart(arena, id);
+    nb::list slots, members, counts, excluded;
+    for (const auto& s : p.slots) {
+        nb::list owes;
+        for (uint32_t other : s.owes) owes.append(other);
+        slots.append(nb::make_tuple(s.required, s.many, owes));
+    }
+    for (const auto& m : p.members) {
+        nb::list variants;
+        for (auto v : m.variants) variants.append(nb::make_tuple(v.bits, v.node));
+        nb::object name =
+            m.named ? nb::object(nb::str(m.name.data(), m.name.size())) : nb::object(nb::none());
+        members.append(nb::make_tuple(m.slot, m.key, name, m.recorded, variants));
+    }
+    for (auto c : p.counts) counts.append(nb::make_tuple(c.minimum, number_or_none(c.maximum)));
+    for (const auto& text : p.excluded) excluded.append(nb::str(text.data(), text.size()));
+    constexpr const char* orders[] = {"each", "later", "any"};
+    return nb::make_tuple("record", nb::make_tuple(p.begin, p.first, p.between, p.end, p.empty),
+                          slots, members, orders[p.order], p.minimum, number_or_none(p.maximum),
+                          counts, excluded);
+}
+
+using SlotOf = std::tuple<bool, bool, std::vector<uint32_t>>;
+using MemberOf = std::tuple<uint32_t, uint32_t, std::optional<std::string_view>, bool,
+                            std::vector<std::pair<uint32_t, uint32_t>>>;
+
+uint32_t make_record(Arena& arena, const std::array<uint32_t, 5>& layout,
+                     const std::vector<SlotOf>& slots, const std::vector<MemberOf>& members,
+                     std::string_view order, uint32_t minimum, std::optional<uint32_t> maximum,
+                     const std::vector<std::pair<uint32_t, std::optional<uint32_t>>>& counts,
+                     const std::vector<std::string_view>& excluded) {
+    RecordParts p;
+    p.begin = layout[0];
+    p.first = layout[1];
+    p.between = layout[2];
+    p.end = layout[3];
+    p.empty = layout[4];
+    if (order != "each" && order != "later" && order != "any")
+        throw std::invalid_argument("order must be \"each\", \"later\" or \"any\"");
+    p.order = order == "each"    ? RecordParts::kEach
+              : order == "later" ? RecordParts::kLater
+                                 : RecordParts::kAny;
+    p.minimum = minimum;
+    if (maximum) p.maximum = *maximum;
+    if (counts.size() > 16) throw std::invalid_argument("a record has at most 16 counts");
+    for (auto [low, high] : counts) p.counts.push_back({low, high ? *high : kNone});
+    for (const auto& [required, many, owes] : slots) p.slots.push_back({required, many, owes});
+    for (const auto& [slot, key, name, recorded, variants] : members) {
+        auto& m = p.members.emplace_back();
+        m.slot = slot;
+        m.key = key;
+        m.recorded = recorded;
+        if ((m.named = name.has_value())) m.name = *name;
+        for (auto [bits, node] : variants) m.variants.push_back({bits, node});
+    }
+    for (auto text : excluded) p.excluded.emplace_back(text);
+    return arena.record(p);
+}
+
+uint32_t
+make_dfa(Arena& arena,
+         const std::vector<std::pair<bool, std::vector<std::tuple<uint32_t, uint32_t, uint32_t>>>>&
+             given) {
+    std::vector<DfaState> states(given.size());
+    for (size_t i = 0; i < given.size(); ++i) {
+        states[i].accepting = given[i].first;
+        for (auto [low, high, target] : given[i].second) {
+            if (low > 255 || high > 255)
+                throw std::invalid_argument("an edge of an automaton is a range of bytes");
+            states[i].edges.push_back(
+                {static_cast<uint8_t>(low), static_cast<uint8_t>(high), target});
+        }
+    }
+    return arena.dfa(std::move(states));
+}
+
 nb::tuple describe_node(const Arena& arena, uint32_t id) {
     const Arena::Node& n = arena[arena.check(id)];
     auto maximum = [](uint32_t m) {
@@ -125,6 +220,8 @@ nb::tuple describe_node(const Arena& arena, uint32_t id) {
         case Kind::kLexeme: return nb::make_tuple("lexeme", n.a, static_cast<int32_t>(n.b));
         case Kind::kCapture: return nb::make_tuple("capture", arena.name(n), n.b);
         case Kind::kPart: return nb::make_tuple("part", n.a);
+        case Kind::kDfa: return describe_dfa(arena.words(n));
+        case Kind::kRecord: return describe_record(arena, id);
         default: return nb::make_tuple("nonempty", n.a);
     }
 }
@@ -477,6 +574,11 @@ void bind_arena(nb::module_& m) {
             },
             "name"_a, "node"_a)
         .def("part", &Arena::part, "node"_a)
+        .def("dfa", &make_dfa, "states"_a)
+        .def("record", &make_record, "layout"_a, "slots"_a, "members"_a, "order"_a, "minimum"_a = 0,
+             "maximum"_a = nb::none(),
+             "counts"_a = std::vector<std::pair<uint32_t, std::optional<uint32_t>>>{},
+             "excluded"_a = std::vector<std::string_view>{})
         .def(
             "set_origin",
             [](Arena& a, uint32_t node, std::string place) {
@@ -501,12 +603,14 @@ void bind_arena(nb::module_& m) {
             [](const Arena& a, uint32_t node) {
                 regular(a, node);
                 nb::gil_scoped_release release;
+                Budget budget;
                 return Terminal(a, node).is_void();
             },
             "node"_a)
         .def(
             "matches",
             [](const Arena& a, uint32_t node, nb::handle data) {
+                Budget budget;
                 return Terminal(a, regular(a, node)).matches(text_of(data));
             },
             "node"_a, "data"_a)
@@ -518,6 +622,7 @@ void bind_arena(nb::module_& m) {
                 regular(a, node);
                 {
                     nb::gil_scoped_release release;
+                    Budget budget;
                     found = Terminal(a, node).shortest(text);
                 }
                 return found ? std::optional(as_bytes(text)) : std::nullopt;

@@ -63,9 +63,22 @@ const ByteSet& Machine::first_bytes(uint32_t node) {
         case Kind::kCapture: found = first_bytes(n.b); break;
         case Kind::kPart: found = first_bytes(n.a); break;
         case Kind::kBoth: found = first_bytes(n.a) & first_bytes(n.b); break;
+        case Kind::kDfa: found = dfa_bytes(n, false); break;
         default: break;
     }
     return first_bytes_[node] = found;
+}
+
+// The bytes that leave the start of an automaton, or (`tail`) any state that accepts.
+ByteSet Machine::dfa_bytes(const Arena::Node& n, bool tail) const {
+    ByteSet found;
+    auto words = arena_.words(n);
+    for (size_t at = 0; at < words.size(); at += 2 + 2 * words[at + 1]) {
+        if (at && !tail) break;
+        for (size_t k = 0; k < words[at + 1] && (!tail || words[at]); ++k)
+            found.add_range(words[at + 2 + 2 * k] >> 8, words[at + 2 + 2 * k] & 0xff);
+    }
+    return found;
 }
 
 // The bytes that may go on with the node where it could also end.
@@ -92,6 +105,7 @@ const ByteSet& Machine::tail_bytes(uint32_t node) {
         case Kind::kMinus: found = tail_bytes(n.a); break;
         case Kind::kCapture: found = tail_bytes(n.b); break;
         case Kind::kPart: found = tail_bytes(n.a); break;
+        case Kind::kDfa: found = dfa_bytes(n, true); break;
         default: break;
     }
     return tail_bytes_[node] = found;
@@ -147,6 +161,7 @@ Machine::LeafInfo Machine::classify(uint32_t node) {
     switch (n.kind) {
         case Kind::kLiteral: return {Leaf::kLiteral, nullptr, nullptr, 0};
         case Kind::kClass:
+        case Kind::kDfa:
         case Kind::kBoth: return whole_terminal(node);
         case Kind::kMinus:
             // An endless run cannot be used up by a finite set of texts, so no state of the
@@ -185,6 +200,7 @@ Head Machine::leaf_head(uint32_t node) {
             break;
         }
         case Leaf::kTerminal:
+        case Leaf::kRecorded:
         case Leaf::kLexeme: h.state = Terminal::kStart; break;
         default: break;
     }

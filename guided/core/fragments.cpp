@@ -33,30 +33,47 @@ uint32_t Machine::mark_of(const Head& h) const {
 
 bool Machine::fragment_key(const PartHeads& group, Hash128& key) {
     Hash128 sum{};
-    auto of_node =
-        [&](uint32_t node) {  // rules have numbers, not structure: they are this grammar's own
-            const Arena::Node& n = arena_[node];
-            return n.regular ? n.hash : combine(n.hash, grammar_->serial());
-        };
     for (const Head& h : group.heads) {
         const LeafInfo& info = leaf(h.node);
         if (info.kind == Leaf::kRunMinus || info.kind == Leaf::kToken || info.kind == Leaf::kLexeme)
             return false;
         Hash128 one =
             info.kind == Leaf::kLiteral
-                ? of_node(h.node)
+                ? arena_[h.node].hash
                 : combine(Hash128{31, static_cast<uint64_t>(info.kind)}, info.terminal->serial());
         one = combine(one, uint64_t{h.minimum} << 32 | h.maximum);
-        one = combine(one, uint64_t{h.state} << 32 | h.other);
+        if (info.kind == Leaf::kRecorded && h.other != Texts::kUnknown) {
+            if (!may_be_excluded(h)) return false;  // there is no end of such texts
+            one = combine(one, hash_bytes(texts_.spelled(h.other)));
+            one = combine(one, uint64_t{h.state} << 32);
+        } else {
+            one = combine(one, uint64_t{h.state} << 32 | h.other);
+        }
         for (uint32_t cont = h.cont; cont != group.mark;) {
             auto f = conts().frame(cont);
-            one = combine(combine(one, of_node(f.node)), uint64_t{f.minimum} << 32 | f.maximum);
+            if (!frame_key(f, one)) return false;
             cont = f.parent;
         }
         sum.low += mix(one.low);
         sum.high += mix(one.high);
     }
     key = combine(combine(Hash128{33, 34}, sum), group.heads.size());
+    return true;
+}
+
+// Add a frame to a key. Rules have numbers, not structure: they are this grammar's own, and so is
+// what holds one. False: the frame's registers are not to be met again.
+bool Machine::frame_key(const Continuations::Frame& f, Hash128& key) {
+    const Arena::Node& n = arena_[f.node];
+    key = combine(key, n.structural ? n.hash : combine(n.hash, grammar_->serial()));
+    if (n.kind != Kind::kRecord) {
+        key = combine(key, uint64_t{f.minimum} << 32 | f.maximum);
+        return true;
+    }
+    auto progress = progress_[f.minimum].subspan(1);  // without the node
+    if (progress[0] > Chains::kUnknown) return false;
+    for (uint32_t word : progress) key = combine(key, word);
+    key = combine(key, f.maximum);
     return true;
 }
 
@@ -70,6 +87,7 @@ void Machine::find_inside(Fragment& fragment, const std::vector<Head>& heads) {
     Mask mask;
     stack_ = heads;
     collect(Trie::kRoot, 0, 0, stack_.size(), mask);
+    fragment.unfit |= !mask.guesses.empty();
     RowPool& pool = vocabulary_->rows();
     std::sort(mask.tokens.begin(), mask.tokens.end());
     mask.tokens.erase(std::unique(mask.tokens.begin(), mask.tokens.end()), mask.tokens.end());
@@ -88,7 +106,7 @@ void Machine::find_exits(Fragment& fragment, const std::vector<Head>& heads, con
     mask.exits = &collector;
     stack_ = heads;
     collect(Trie::kRoot, 0, 0, stack_.size(), mask);
-    fragment.unfit |= mask.unfit;
+    fragment.unfit |= mask.unfit || !mask.guesses.empty();
     collector.finish();
 }
 
@@ -119,7 +137,7 @@ bool Machine::collect_fragment(const PartHeads& group, Mask& mask) {
         const Trie* exits = fragment->exits[byte];
         if (!exits) return;
         auto emit = [&](uint32_t node, bool) {
-            for (auto item : exits->items((*exits)[node])) mask.tokens.push_back(item.token);
+            for (auto item : exits->items((*exits)[node])) mask.add(item.token, on_guess_);
         };
         walk(*exits, Trie::kRoot, 0, 0, end, emit,
              [](uint32_t, size_t, size_t, size_t) { return false; });

@@ -2,8 +2,11 @@
 
 #include <algorithm>
 #include <atomic>
+#include <set>
 
 #include "errors.h"
+#include "record.h"
+#include "recorded.h"
 
 namespace guided {
 
@@ -26,6 +29,7 @@ void each_child(const Arena& arena, const Arena::Node& n, F&& f) {
         case Kind::kNonempty: f(n.a); break;
         case Kind::kCapture: f(n.b); break;
         case Kind::kRule: f(arena.rules()[n.a].body); break;
+        case Kind::kRecord: for_each_node(arena.words(n), f); break;
         default: break;
     }
 }
@@ -62,18 +66,18 @@ bool is_finite(const Arena& arena, uint32_t node) {
             case Kind::kCapture: node = n.b; continue;
             case Kind::kPart: node = n.a; continue;
             case Kind::kBoth:
+            case Kind::kDfa:
             case Kind::kMinus: return false;
             default: return true;
         }
     }
 }
 
-ClosedGrammar::ClosedGrammar(Arena arena, uint32_t start,
-                             const std::function<bool(const Arena&, uint32_t)>& is_void)
+ClosedGrammar::ClosedGrammar(Arena arena, uint32_t start, const Oracle& oracle)
     : arena_(std::move(arena)), start_(arena_.check(start)) {
     for (int round = 0;; ++round) {
         reach();
-        mark(is_void);
+        mark(oracle);
         if (!productive_[start_]) {
             const auto& n = arena_[start_];
             std::string what = n.kind == Kind::kRule
@@ -155,13 +159,32 @@ void ClosedGrammar::fixpoint(std::vector<uint8_t>& marks, Holds&& holds) {
     }
 }
 
-void ClosedGrammar::mark(const std::function<bool(const Arena&, uint32_t)>& is_void) {
+// Something matches a record, as far as that is known of its parts.
+bool ClosedGrammar::is_possible(uint32_t node, const std::vector<uint8_t>& productive,
+                                const Oracle& oracle) {
+    Record record(arena_, node, [&](uint32_t child) { return productive[child]; });
+    if (record.may_run_short())
+        record.check_texts([&](uint32_t m, const Progress&, size_t most) {
+            std::set<std::string> values;
+            const auto& excluded = record.excluded();
+            oracle.each_text(arena_, record.parts().members[m].key, [&](const std::string& text) {
+                std::string value = canonical_value(text);
+                if (!std::binary_search(excluded.begin(), excluded.end(), value))
+                    values.insert(std::move(value));
+                return values.size() >= most;
+            });
+            return std::vector<std::string>(values.begin(), values.end());
+        });
+    return record.is_possible();
+}
+
+void ClosedGrammar::mark(const Oracle& oracle) {
     std::vector<uint8_t> voids(arena_.size(), 0);
     for (uint32_t id : reached_)
         if (arena_[id].kind == Kind::kToken ||
             ((arena_[id].kind == Kind::kBoth || arena_[id].kind == Kind::kMinus) &&
              !surely_matches(arena_, arena_[id])))
-            voids[id] = is_void(arena_, id);
+            voids[id] = oracle.is_void(arena_, id);
     auto evaluate = [&](uint32_t id, auto& marks, bool leaf, bool all) -> bool {
         const Arena::Node& n = arena_[id];
         switch (n.kind) {
@@ -175,6 +198,7 @@ void ClosedGrammar::mark(const std::function<bool(const Arena&, uint32_t)>& is_v
             case Kind::kPart: return marks[n.a];
             case Kind::kNonempty: return all && marks[n.a];
             case Kind::kRule: return marks[arena_.rules()[n.a].body];
+            case Kind::kRecord: return all && is_possible(id, marks, oracle);
             default: return leaf;
         }
     };
@@ -205,6 +229,8 @@ void ClosedGrammar::left_corners(uint32_t rule, std::vector<uint32_t>& out) {
             if (!productive_[n.b]) continue;
             todo.push_back(n.a);
             if (nullable_[n.a]) todo.push_back(n.b);
+        } else if (n.kind == Kind::kRecord) {
+            todo.push_back(arena_.words(n)[0]);  // never the empty text
         } else {
             each_child(arena_, n, [&](uint32_t child) { todo.push_back(child); });
         }

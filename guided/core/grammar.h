@@ -17,10 +17,16 @@ bool is_finite(const Arena& arena, uint32_t node);
 
 class ClosedGrammar {
   public:
-    // `is_void(node)`: a product of regular nodes, or a token node, matches nothing. Throws
-    // BadGrammar.
-    ClosedGrammar(Arena arena, uint32_t start,
-                  const std::function<bool(const Arena&, uint32_t)>& is_void);
+    // What is asked about regular nodes and tokens, which others can match.
+    struct Oracle {
+        // A product of regular nodes, or a token node, matches nothing.
+        std::function<bool(const Arena&, uint32_t)> is_void;
+        // Some texts that a regular node matches, until `stop(text)` is true.
+        std::function<void(const Arena&, uint32_t, const std::function<bool(const std::string&)>&)>
+            each_text;
+    };
+    // Throws BadGrammar.
+    ClosedGrammar(Arena arena, uint32_t start, const Oracle& oracle);
 
     const Arena& arena() const { return arena_; }
     uint32_t start() const { return start_; }
@@ -33,7 +39,8 @@ class ClosedGrammar {
     void reach();
     template <class Holds>
     void fixpoint(std::vector<uint8_t>& marks, Holds&& holds);
-    void mark(const std::function<bool(const Arena&, uint32_t)>& is_void);
+    void mark(const Oracle& oracle);
+    bool is_possible(uint32_t record, const std::vector<uint8_t>& productive, const Oracle& oracle);
     std::vector<std::vector<uint32_t>> components();  // of rules by "can start with", callees first
     bool starts_with_itself(uint32_t rule) const;
     void left_corners(uint32_t rule, std::vector<uint32_t>& out);

@@ -65,6 +65,8 @@ class ByteSet {
     void add_range(unsigned low, unsigned high) {
         for (unsigned b = low; b <= high; ++b) add(static_cast<uint8_t>(b));
     }
+    void remove(uint8_t b) { words_[b >> 6] &= ~(uint64_t{1} << (b & 63)); }
+    uint64_t word(size_t i) const { return words_[i]; }  // of the bytes from 64 * i on
     bool empty() const { return !(words_[0] | words_[1] | words_[2] | words_[3]); }
     int count() const {
         int n = 0;

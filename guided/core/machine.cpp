@@ -48,12 +48,40 @@ uint32_t Continuations::unite(std::vector<uint32_t>& members_in, uint32_t depth)
         }
         i = end;
     }
+    drop_covered(merged);
     std::sort(merged.begin(), merged.end());
     merged.insert(merged.begin(), kNone);
     uint32_t result = merged.size() == 2 ? merged[1] : table_.intern(merged.data(), merged.size());
     united_[plain] = result;
     united_[result] = result;
     return result;
+}
+
+// x{0,3} is among x{0,5}: of repeats of one node before the same parent, those whose counts lie
+// within those of another say nothing. So `.{0,500}`, begun anywhere, is one frame and not 500.
+void Continuations::drop_covered(std::vector<uint32_t>& members) const {
+    struct Counted {
+        uint32_t node, parent, minimum, maximum, cont;
+    };
+    std::vector<Counted> counted;
+    for (uint32_t cont : members) {
+        if (cont == kEnd) continue;
+        Frame f = frame(cont);
+        if (arena_[f.node].kind == Kind::kRepeat)
+            counted.push_back({f.node, f.parent, f.minimum, f.maximum, cont});
+    }
+    if (counted.size() < 2) return;
+    std::sort(counted.begin(), counted.end(), [](const Counted& a, const Counted& b) {
+        return std::tuple{a.node, a.parent, a.minimum, ~a.maximum} <
+               std::tuple{b.node, b.parent, b.minimum, ~b.maximum};
+    });
+    uint32_t most = 0;  // the greatest maximum so far, among the smaller minima
+    for (size_t i = 0; i < counted.size(); ++i) {
+        const Counted& c = counted[i];
+        bool first = i == 0 || counted[i - 1].node != c.node || counted[i - 1].parent != c.parent;
+        if (!first && c.maximum <= most) std::erase(members, c.cont);
+        most = first ? c.maximum : std::max(most, c.maximum);
+    }
 }
 
 void normalize(std::vector<Head>& heads, Continuations& conts) {
@@ -148,6 +176,8 @@ void Expander::pop(uint32_t cont, std::vector<Head>& heads, bool& complete) {
         auto f = conts_.frame(top);
         if (is_mark(f)) {
             pops_.push_back(f.parent);
+        } else if (arena_[f.node].kind == Kind::kRecord && f.maximum) {
+            pop_record(f, heads);
         } else if (arena_[f.node].kind == Kind::kRepeat && !is_leaf(f.node)) {
             if (f.minimum == 0 || nullable_[arena_[f.node].a]) pops_.push_back(f.parent);
             uint32_t more = f.maximum == kNone ? kNone : f.maximum - 1;
@@ -214,6 +244,13 @@ void Expander::open(uint32_t node, uint32_t parent, std::vector<Head>& heads) {
                 node = n.a;
                 break;
             case Kind::kNonempty: node = n.a; break;
+            case Kind::kRecord: {
+                uint32_t begin, progress;
+                if (!begin_record(node, begin, progress)) return;
+                parent = conts_.push(node, progress, kRecordOpened, parent);
+                node = begin;
+                break;
+            }
             default:  // empty: no nonempty match
                 return;
         }

@@ -13,6 +13,9 @@
 // - All calls of one rule in one closure are opened once, with the union of their continuations.
 //   Rules are opened in an order in which a rule comes before those it can start with; that order
 //   exists because left recursion was rewritten away (grammar.h).
+// - A record (record.h) is one frame from its opening bracket to its closing one; what may come
+// next
+//   follows from its registers (`pop_record`).
 // - A part (arena.h) leaves a mark on the stack where it ends, so that its heads can be told from
 //   what follows (`is_mark`).
 // - A call in tail position pushes nothing, and a starred node is not pushed onto itself.
@@ -57,7 +60,7 @@ class Continuations {
         uint32_t node, minimum, maximum, parent;
     };
 
-    Continuations() { table_.intern(nullptr, 0); }
+    explicit Continuations(const Arena& arena) : arena_(arena) { table_.intern(nullptr, 0); }
 
     // `minimum`, `maximum`: registers of a repeat, 0 for other nodes.
     uint32_t push(uint32_t node, uint32_t minimum, uint32_t maximum, uint32_t parent) {
@@ -76,6 +79,8 @@ class Continuations {
 
   private:
     static constexpr uint32_t kUniteDepth = 64;  // of stacks merged from the top
+    void drop_covered(std::vector<uint32_t>& members) const;
+    const Arena& arena_;
     SequenceTable table_;
     std::unordered_map<uint32_t, uint32_t> united_;  // union as given, union with frames merged
 };
@@ -91,7 +96,7 @@ class Expander {
              std::span<const uint8_t> productive, std::span<const uint32_t> order,
              uint32_t max_heads)
         : arena_(arena), nullable_(nullable), productive_(productive), order_(order),
-          max_heads_(max_heads) {}
+          max_heads_(max_heads), conts_(arena) {}
     virtual ~Expander() = default;
 
     // The heads behind `cont`, normalized; `complete`: the text may end there.
@@ -120,6 +125,21 @@ class Expander {
         bool nullable = false;
     };
     virtual Group group(uint32_t /*sequence*/) { return {}; }
+
+    // Records are expanded by the user of the class: their beginning with their first register, and
+    // what may come from a frame of one on.
+    static constexpr uint32_t kRecordOpened = 1;  // the second register; 0: not yet
+    virtual bool begin_record(uint32_t /*node*/, uint32_t& /*begin*/, uint32_t& /*progress*/) {
+        return false;
+    }
+    virtual void pop_record(const Continuations::Frame&, std::vector<Head>&) {}
+
+    bool is_productive(uint32_t node) const { return productive_[node]; }
+    // Go on with `node` and then `parent`, in a closure that is under way.
+    void go(uint32_t node, uint32_t parent, std::vector<Head>& heads) {
+        if (nullable_[node]) pops_.push_back(parent);
+        open(node, parent, heads);
+    }
 
     const Arena& arena_;
 

@@ -22,6 +22,7 @@ constexpr uint32_t kLargeSubtree =
 template <class Keep>
 void Machine::add_exits(const Trie& trie, uint32_t node, Keep&& keep, Mask& mask) {
     const Trie::Node& n = trie[node];
+    mask.unfit |= on_guess_;
     for (uint32_t c = n.first_child; c < n.first_child + n.child_count; ++c)
         mask.exits->add_below(trie, c, [&](Trie::Item item) { return keep(item) ? 0 : kNone; });
 }
@@ -41,13 +42,13 @@ void Machine::collect(uint32_t trie_node, size_t depth, size_t begin, size_t end
         Head h = stack_[i];
         if (collect_by_table(trie_node, depth, h, mask)) continue;
         stack_.push_back(h);
-        if (leaf(h.node).terminal)
+        if (leaf(h.node).terminal && leaf(h.node).kind != Leaf::kRecorded)
             tables = false;  // too many exits here, and so they would be further down
     }
     if (stack_.size() > top) {
         const Trie& trie = vocabulary_->trie();
         auto emit = [&](uint32_t node, bool complete) {
-            for (auto item : trie.items(trie[node])) mask.tokens.push_back(item.token);
+            for (auto item : trie.items(trie[node])) mask.add(item.token, on_guess_);
             if (complete && mask.exits)
                 add_exits(trie, node, [](Trie::Item) { return true; }, mask);
         };
@@ -67,27 +68,53 @@ void Machine::collect(uint32_t trie_node, size_t depth, size_t begin, size_t end
 bool Machine::collect_by_table(uint32_t trie_node, size_t depth, const Head& h, Mask& mask) {
     const LeafInfo info = leaf(h.node);
     if (!info.terminal || info.kind == Leaf::kLexeme || lexemes_) return false;
-    bool run = info.kind != Leaf::kTerminal;
-    Table& table = info.terminal->table(*vocabulary_, trie_node, depth, h.state, run);
-    uint32_t behind = closure(h.cont);
+    bool recorded = info.kind == Leaf::kRecorded;
+    if (recorded && !is_simple_text(h)) return false;
+    bool run = info.kind == Leaf::kRun || info.kind == Leaf::kRunMinus;
+    Table& table = info.terminal->table(*vocabulary_, trie_node, depth, h.state,
+                                        run        ? Table::kRun
+                                        : recorded ? Table::kRecorded
+                                                   : Table::kPlain);
+    uint32_t behind = closure(recorded ? complete_recorded(h.cont, Texts::kUnknown) : h.cont);
     const ByteSet first = states_[behind].first;
     bool ends = mask.exits && states_[behind].complete;
     ByteSet wanted = first;
     if (ends) wanted |= mask.exits->wanted();
     if (!table.prepare_exits(wanted)) return false;
     if (mask.exits && info.removed) mask.unfit = true;
+    Hash128 key;
+    bool keep = recorded && !mask.exits && recorded_key(trie_node, h, behind, key);
+    if (keep) {
+        if (auto known = recorded_masks_.find(key); known != recorded_masks_.end()) {
+            const Mask& m = known->second;
+            mask.tokens.insert(mask.tokens.end(), m.tokens.begin(), m.tokens.end());
+            mask.guesses.insert(mask.guesses.end(), m.guesses.begin(), m.guesses.end());
+            mask.bases.insert(mask.bases.end(), m.bases.begin(), m.bases.end());
+            return true;
+        }
+    }
+    const size_t tokens_before = mask.tokens.size(), guesses_before = mask.guesses.size();
     uint32_t limit = !run || h.maximum == kNone    ? kNone
                      : h.state == Terminal::kStart ? h.maximum
                                                    : h.maximum - 1;
     Table::Inside inside = table.inside(limit);
+    std::vector<uint32_t> excluded;
+    if (recorded) excluded = excluded_tokens(trie_node, h);
+    if (!excluded.empty()) inside = without(inside, excluded, mask);
     mask.tokens.insert(mask.tokens.end(), inside.tokens.begin(), inside.tokens.end());
     if (inside.row) mask.bases.push_back(inside.row);
     size_t before = mask.tokens.size();
+    if (recorded) {
+        for (uint32_t token : table.ending())
+            if (!std::binary_search(excluded.begin(), excluded.end(), token))
+                mask.tokens.push_back(token);
+    }
     size_t top = stack_.size();
     auto heads_behind = heads(behind);
     stack_.insert(stack_.end(), heads_behind.begin(), heads_behind.end());
     size_t end = stack_.size();
     auto fits = [&](Trie::Item item) {
+        if (recorded) return !std::binary_search(excluded.begin(), excluded.end(), item.token);
         return !run || (item.count >= h.minimum && item.count <= h.maximum);
     };
     first.for_each([&](uint8_t byte) {
@@ -95,7 +122,7 @@ bool Machine::collect_by_table(uint32_t trie_node, size_t depth, const Head& h, 
         if (!exits) return;
         auto emit = [&](uint32_t node, bool complete) {
             for (auto item : exits->items((*exits)[node]))
-                if (fits(item)) mask.tokens.push_back(item.token);
+                if (fits(item)) mask.add(item.token, on_guess_);
             if (complete && mask.exits) add_exits(*exits, node, fits, mask);
         };
         walk(*exits, Trie::kRoot, 0, top, end, emit,
@@ -114,7 +141,31 @@ bool Machine::collect_by_table(uint32_t trie_node, size_t depth, const Head& h, 
         drop_removed(trie_node, depth, h, first, exits);
         mask.tokens.insert(mask.tokens.end(), exits.begin(), exits.end());
     }
+    if (keep) {
+        auto from = [](const std::vector<uint32_t>& all, size_t first) {
+            return std::vector<uint32_t>(all.begin() + static_cast<std::ptrdiff_t>(first),
+                                         all.end());
+        };
+        Mask& m = recorded_masks_[key];
+        m.tokens = from(mask.tokens, tokens_before);
+        m.guesses = from(mask.guesses, guesses_before);
+        if (inside.row) m.bases.push_back(inside.row);
+    }
     return true;
+}
+
+// What stays inside, without some tokens.
+Table::Inside Machine::without(Table::Inside inside, std::span<const uint32_t> excluded,
+                               Mask& mask) {
+    for (uint32_t token : inside.tokens)
+        if (!std::binary_search(excluded.begin(), excluded.end(), token))
+            mask.tokens.push_back(token);
+    if (!inside.row || std::none_of(excluded.begin(), excluded.end(),
+                                    [&](uint32_t token) { return inside.row->has(token); }))
+        return {{}, inside.row};
+    std::vector<uint32_t> words = inside.row->words;
+    for (uint32_t token : excluded) words[token >> 5] &= ~(1u << (token & 31));
+    return {{}, vocabulary_->rows().base(std::move(words))};
 }
 
 // The exits were found as if no text were removed. Those that leave where a removed text ends are
@@ -173,8 +224,18 @@ void Machine::add_token_heads(const Head& h, Mask& mask) {
 }
 
 const Row& Machine::find_row(uint32_t state) {
+    Budget budget;
     std::lock_guard lock(mutex_);
+    return row_locked(state, false);
+}
+
+// `general`: what the mask lets through on a guess is kept with the state, for those who ask.
+const Row& Machine::row_locked(uint32_t state, bool general) {
     if (const Row* known = states_[state].row.load(std::memory_order_relaxed)) return *known;
+    if (const Row* row = general ? nullptr : general_row(state)) {
+        states_[state].row.store(row, std::memory_order_release);
+        return *row;
+    }
     Mask mask;
     auto now = heads(state);
     stack_.clear();
@@ -200,6 +261,17 @@ const Row& Machine::find_row(uint32_t state) {
     stack_.clear();
     if (states_[state].complete)
         for (uint32_t id : vocabulary_->eos()) mask.tokens.push_back(id);
+    if (!mask.guesses.empty() && general) {
+        guesses_[state] = std::move(mask.guesses);
+    } else if (!mask.guesses.empty()) {
+        auto again = heads(state);
+        std::vector<Head> here(again.begin(), again.end());
+        std::erase_if(mask.guesses, [&](uint32_t token) { return reads(here, token); });
+        std::sort(mask.guesses.begin(), mask.guesses.end());
+        std::erase_if(mask.tokens, [&](uint32_t token) {
+            return std::binary_search(mask.guesses.begin(), mask.guesses.end(), token);
+        });
+    }
     RowPool& pool = vocabulary_->rows();
     BasePtr base = mask.bases.empty() ? nullptr : pool.unite(std::move(mask.bases));
     rows_.push_back(pool.row(std::move(base), std::move(mask.tokens)));

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <bit>
 #include <cstring>
+#include <iterator>
 
 namespace guided {
 
@@ -148,6 +149,20 @@ size_t RowPool::bytes() {
         for (auto& weak : list)
             if (auto base = weak.lock()) n += sizeof(Base) + base->words.size() * 4;
     return n;
+}
+
+RowPtr RowPool::without(const Row& from, std::span<const uint32_t> tokens) {
+    std::vector<uint32_t> listed;
+    std::set_difference(from.tokens.begin(), from.tokens.end(), tokens.begin(), tokens.end(),
+                        std::back_inserter(listed));
+    BasePtr dense = from.base;
+    if (dense &&
+        std::any_of(tokens.begin(), tokens.end(), [&](uint32_t t) { return dense->has(t); })) {
+        std::vector<uint32_t> words = dense->words;
+        for (uint32_t t : tokens) words[t >> 5] &= ~(1u << (t & 31));
+        dense = base(std::move(words));
+    }
+    return row(std::move(dense), std::move(listed));
 }
 
 }  // namespace guided

@@ -46,6 +46,7 @@ class RowPool {
     RowPtr row(BasePtr base, std::vector<uint32_t> tokens);
     BasePtr base(std::vector<uint32_t> words);
     BasePtr base_of(std::span<const uint32_t> tokens);
+    RowPtr without(const Row& row, std::span<const uint32_t> tokens);  // `tokens` are sorted
     BasePtr unite(std::vector<BasePtr> bases);  // remembered: the same few meet again and again
 
     uint32_t words() const { return words_; }

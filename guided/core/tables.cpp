@@ -20,9 +20,9 @@ uint32_t Table::next(uint32_t state, uint8_t byte, bool& ends) const {
 }
 
 Table::Table(Terminal& terminal, Vocabulary& vocabulary, uint32_t trie_node, size_t depth,
-             uint32_t state, bool run)
+             uint32_t state, Mode mode)
     : terminal_(terminal), vocabulary_(vocabulary), trie_(vocabulary.trie()), trie_node_(trie_node),
-      depth_(depth), state_(state), run_(run) {
+      depth_(depth), state_(state), run_(mode == kRun), recorded_(mode == kRecorded) {
     find_inside();
     safe_.clear();
     ends_.clear();
@@ -53,8 +53,12 @@ void Table::find_inside() {
             const Trie::Summary* below = trie_.summary(child);
             bool all = below && is_safe(to, *below);
             auto items = all ? trie_.items_below(child) : trie_.items(child);
-            if (!items.empty()) inside.push_back(items);
-            count += items.size();
+            if (recorded_ && ends && !terminal_.goes_on(to)) {
+                for (auto item : items) ending_.push_back(item.token);
+            } else {
+                if (!items.empty()) inside.push_back(items);
+                count += items.size();
+            }
             if (!all && child.child_count) stack.push_back({c, to, s.completed + ends, ends});
         }
     }
@@ -91,6 +95,7 @@ bool Table::takes_safely(uint32_t state, const Trie::Summary& below) {
     auto [at, fresh] = safe_.try_emplace(state);
     Safe& safe = at->second;
     if (fresh) find_safe(state, safe);
+    if (below.height > safe.length) return false;
     if (below.ascii[0] & ~safe.ascii[0] || below.ascii[1] & ~safe.ascii[1]) return false;
     if (!below.high) return true;
     if (!below.clean) return false;
@@ -100,39 +105,62 @@ bool Table::takes_safely(uint32_t state, const Trie::Summary& below) {
 
 bool Table::takes_all(uint32_t state, const Safe& safe) const {
     const ByteSet& allowed = terminal_.allowed(state);
-    for (uint8_t b = 0; b < 128; ++b)
-        if (safe.has(b) && !allowed.has(b)) return false;
-    return true;
+    return !(safe.ascii[0] & ~allowed.word(0) || safe.ascii[1] & ~allowed.word(1));
 }
 
 // Start from all bytes that the state takes, and drop those that lead to a state which does not
-// take all the others: in a JSON string that is the backslash.
+// take all the others: in a JSON string that is the backslash. Where the states do not end, as
+// something is counted, sequences are followed as far as there is room for states.
 void Table::find_safe(uint32_t state, Safe& safe) const {
     const ByteSet& allowed = terminal_.allowed(state);
-    for (uint8_t b = 0; b < 128; ++b)
-        if (allowed.has(b)) safe.ascii[b >> 6] |= uint64_t{1} << (b & 63);
-    for (bool settled = false; !settled;) {
-        settled = true;
-        safe.states.assign(1, state);
-        for (size_t i = 0; i < safe.states.size(); ++i) {
-            for (uint8_t b = 0; b < 128; ++b) {
-                bool ends;
-                if (!safe.has(b)) continue;
-                uint32_t to = next(safe.states[i], b, ends);
-                if (std::find(safe.states.begin(), safe.states.end(), to) != safe.states.end())
-                    continue;
-                if (safe.states.size() < kSafeStates && takes_all(to, safe)) {
-                    safe.states.push_back(to);
-                } else {
-                    safe.ascii[b >> 6] &= ~(uint64_t{1} << (b & 63));
-                    settled = false;
-                }
-            }
-        }
+    std::vector<uint8_t> bytes;  // one of each class
+    for (uint8_t b = 0; b < 128; ++b) {
+        if (!allowed.has(b)) continue;
+        safe.ascii[b >> 6] |= uint64_t{1} << (b & 63);
+        bool known = std::any_of(bytes.begin(), bytes.end(), [&](uint8_t other) {
+            return terminal_.byte_class(other) == terminal_.byte_class(b);
+        });
+        if (!known) bytes.push_back(b);
+    }
+    while (!follow(state, bytes, safe)) {
     }
 }
 
+// Follow sequences of the bytes left. False: one byte did not do, and its class was dropped.
+bool Table::follow(uint32_t state, std::vector<uint8_t>& bytes, Safe& safe) const {
+    safe.states.assign(1, state);
+    safe.length = kNone;
+    size_t layer = 1;  // states from here on are further away
+    for (size_t i = 0, length = 1; i < safe.states.size(); ++i) {
+        if (i == layer) {
+            ++length;
+            layer = safe.states.size();
+        }
+        if (safe.states.size() >= kSafeStates) {
+            safe.length = static_cast<uint32_t>(length);
+            return true;
+        }
+        for (size_t k = 0; k < bytes.size(); ++k) {
+            bool ends;
+            uint32_t to = next(safe.states[i], bytes[k], ends);
+            if (std::find(safe.states.begin(), safe.states.end(), to) != safe.states.end())
+                continue;
+            if (takes_all(to, safe)) {
+                safe.states.push_back(to);
+                continue;
+            }
+            for (uint8_t b = 0; b < 128; ++b)
+                if (terminal_.byte_class(b) == terminal_.byte_class(bytes[k]))
+                    safe.ascii[b >> 6] &= ~(uint64_t{1} << (b & 63));
+            bytes.erase(bytes.begin() + static_cast<std::ptrdiff_t>(k));
+            return false;
+        }
+    }
+    return true;
+}
+
 bool Table::find_others(Safe& safe) const {
+    if (safe.length != kNone) return false;
     const uint32_t start = AnyCharacter::instance().start;
     std::vector<uint32_t> states = safe.states, ends;
     for (size_t i = 0; i < states.size(); ++i) {

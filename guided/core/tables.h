@@ -29,8 +29,13 @@ namespace guided {
 
 class Table {
   public:
+    // kRun: the terminal is the unit of a repeat, and matching starts over where it completes.
+    // kRecorded: tokens that end with the terminal, where that cannot go on, are `ending`, not
+    // inside.
+    enum Mode : uint8_t { kPlain, kRun, kRecorded };
+
     Table(Terminal& terminal, Vocabulary& vocabulary, uint32_t trie_node, size_t depth,
-          uint32_t state, bool run);
+          uint32_t state, Mode mode);
 
     struct Inside {  // few tokens are listed, many are a row
         std::span<const uint32_t> tokens;
@@ -38,6 +43,8 @@ class Table {
     };
     // The inside tokens that begin at most `limit` further repetitions.
     Inside inside(uint32_t limit);
+
+    std::span<const uint32_t> ending() const { return ending_; }
 
     // Make the exit tries for these first bytes. False: one has too many exits, and the caller
     // walks the plain trie.
@@ -57,6 +64,7 @@ class Table {
     };
     struct Safe {  // bytes of which any sequence, from a state on, stays inside
         uint64_t ascii[2] = {0, 0};
+        uint32_t length = kNone;       // of a sequence, at most; kNone: any
         std::vector<uint32_t> states;  // all that such sequences lead to
         int others = -1;               // characters beyond ASCII are safe too; -1: not asked yet
         bool has(uint8_t b) const { return ascii[b >> 6] >> (b & 63) & 1; }
@@ -67,6 +75,7 @@ class Table {
     bool is_safe(uint32_t state, const Trie::Summary& below);
     bool takes_safely(uint32_t state, const Trie::Summary& below);
     void find_safe(uint32_t state, Safe& safe) const;
+    bool follow(uint32_t state, std::vector<uint8_t>& bytes, Safe& safe) const;
     bool find_others(Safe& safe) const;
     bool takes_all(uint32_t state, const Safe& safe) const;
     bool character_ends(uint32_t state, uint32_t utf8_state, std::vector<uint32_t>& ends) const;
@@ -81,10 +90,11 @@ class Table {
     const uint32_t trie_node_;
     const size_t depth_;
     const uint32_t state_;
-    const bool run_;
+    const bool run_, recorded_;
 
     std::vector<uint32_t> tokens_;  // inside, where few; never changed once the table is made
     BasePtr full_;                  // null where few
+    std::vector<uint32_t> ending_;
     std::vector<Exit> pure_exits_;  // at bytes that cannot go on inside
     bool all_pure_exits_ = true;    // false: they were too many to keep
 

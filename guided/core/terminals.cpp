@@ -10,6 +10,7 @@ namespace guided {
 namespace {
 constexpr uint32_t kMaxStates = 1u << 18;  // of one terminal
 constexpr uint32_t kMaxSearch = 1u << 18;  // product states looked at for one answer
+constexpr size_t kBreadth = 4096;          // of them, breadth first
 constexpr uint32_t kMaxHeads = 20'000;
 constexpr uint32_t kMaxPrefixFree = 48;  // states of a unit; a larger terminal is no unit of a run
 }  // namespace
@@ -24,6 +25,7 @@ class Terminal::Machine : public Expander {
         switch (arena_[node].kind) {
             case Kind::kLiteral:
             case Kind::kClass:
+            case Kind::kDfa:
             case Kind::kBoth:
             case Kind::kMinus: return true;
             default: return false;
@@ -56,9 +58,8 @@ struct Terminal::Products {
     }
 };
 
-Terminal::Terminal(const Arena& from, uint32_t node,
-                   std::shared_ptr<std::atomic<int64_t>> work_left)
-    : work_left_(std::move(work_left)), arena_(kNone), root_(arena_.import(from, node)) {
+Terminal::Terminal(const Arena& from, uint32_t node)
+    : arena_(kNone), root_(arena_.import(from, node)) {
     nullable_.resize(arena_.size());
     productive_.assign(arena_.size(), 1);
     productive_[Arena::kNeverNode] = 0;
@@ -66,10 +67,16 @@ Terminal::Terminal(const Arena& from, uint32_t node,
         const Arena::Node& n = arena_[id];
         nullable_[id] = n.nullable;
         if (n.kind == Kind::kClass) class_start_[id] = utf8_.start(arena_.ranges(n));
+        if (n.kind == Kind::kDfa) {
+            auto words = arena_.words(n);
+            auto& offsets = dfa_offsets_[id];
+            for (uint32_t at = 0; at < words.size(); at += 2 + 2 * words[at + 1])
+                offsets.push_back(at);
+        }
         if (n.kind != Kind::kBoth && n.kind != Kind::kMinus) continue;
         for (uint32_t operand : {n.a, n.b})
             if (!operands_.contains(operand))
-                operands_[operand].reset(new Terminal(arena_, operand, work_left_));
+                operands_[operand].reset(new Terminal(arena_, operand));
     }
     products_ = std::make_unique<Products>();
     find_byte_classes();
@@ -142,6 +149,15 @@ void Terminal::find_byte_classes() {
                 add(static_cast<uint8_t>(c), static_cast<uint8_t>(c));
                 taken_.add(static_cast<uint8_t>(c));
             }
+    for (auto& [node, offsets] : dfa_offsets_) {
+        auto words = arena_.words(arena_[node]);
+        for (uint32_t at : offsets)
+            for (uint32_t k = 0; k < words[at + 1]; ++k) {
+                unsigned low = words[at + 2 + 2 * k] >> 8, high = words[at + 2 + 2 * k] & 0xff;
+                add(low, high);
+                taken_.add_range(low, high);
+            }
+    }
     for (auto& [node, operand] : operands_) taken_ |= operand->taken_;
     for (auto& [node, operand] : operands_)
         for (unsigned b = 1; b < 256; ++b)
@@ -157,10 +173,15 @@ uint64_t Terminal::next_serial() {
     return ++last;
 }
 
-void Terminal::charge(size_t steps) {
-    if (work_left_->fetch_sub(static_cast<int64_t>(steps), std::memory_order_relaxed) <= 0)
-        throw LimitExceeded("a pattern, or patterns that must hold together, are too large",
-                            "steps of work", kWork, "");
+thread_local int64_t Budget::left_ = -1;
+
+void Budget::charge(size_t steps) {
+    if (left_ < 0) return;
+    left_ -= static_cast<int64_t>(steps);
+    if (left_ > 0) return;
+    left_ = 0;
+    throw LimitExceeded("a pattern, or patterns that must hold together, are too large",
+                        "steps of work", kWork, "");
 }
 
 // ---- products ----
@@ -170,8 +191,9 @@ bool Terminal::product_accepts(const Arena::Node& n, uint32_t a, uint32_t b) {
     return x.accepting(a) && (n.kind == Kind::kBoth) == y.accepting(b);
 }
 
-// Breadth first from (a, b) to a pair that accepts; all pairs on the way are known to extend then,
-// and all pairs seen are known not to where there is none.
+// From (a, b) to a pair that accepts, breadth first, and depth first when that has led to many
+// pairs (a length of 2,000 is as many levels); all pairs on the way are known to extend then, and
+// all pairs seen are known not to where there is none.
 bool Terminal::product_extends(uint32_t node, uint32_t a, uint32_t b) {
     uint32_t first = products_->id(node, a, b);
     if (products_->extends[first] >= 0) return products_->extends[first];
@@ -184,10 +206,18 @@ bool Terminal::product_extends(uint32_t node, uint32_t a, uint32_t b) {
     std::vector<std::pair<uint32_t, uint32_t>> queue{
         {first, kNone}};  // pair, index of the one before it
     std::unordered_map<uint32_t, uint32_t> seen{{first, 0}};
-    for (size_t at = 0; at < queue.size(); ++at) {
+    std::vector<uint32_t> open{0};  // indices into the queue
+    for (size_t front = 0; front < open.size();) {
+        size_t at;
+        if (queue.size() < kBreadth) {
+            at = open[front++];
+        } else {
+            at = open.back();
+            open.pop_back();
+        }
         auto key = products_->keys[queue[at].first];
         uint32_t from_a = key[1], from_b = key[2];
-        charge(representative_.size());
+        Budget::charge(representative_.size());
         for (uint8_t byte : representative_) {
             uint32_t to_a = x.next(from_a, byte), to_b = y.next(from_b, byte);
             if (to_a == kDead || (to_b == kDead && n.kind == Kind::kBoth)) continue;
@@ -203,6 +233,7 @@ bool Terminal::product_extends(uint32_t node, uint32_t a, uint32_t b) {
             if (queue.size() >= kMaxSearch)
                 throw LimitExceeded("the intersection of two patterns is too large",
                                     "product states", kMaxSearch, "");
+            open.push_back(static_cast<uint32_t>(queue.size()));
             queue.push_back({id, static_cast<uint32_t>(at)});
         }
     }
@@ -271,6 +302,20 @@ void Terminal::step(const Head& h, uint8_t byte, std::vector<Head>& out, bool& a
             if (after.state == Utf8Automaton::kDone) append_closure(h.cont, out, accepting);
             else out.push_back(after);
             return;
+        case Kind::kDfa: {
+            auto words = arena_.words(n);
+            const auto& offsets = dfa_offsets_.at(h.node);
+            uint32_t at = offsets[h.state];
+            for (uint32_t k = at + 2; k < at + 2 + 2 * words[at + 1]; k += 2) {
+                if (byte < words[k] >> 8 || byte > (words[k] & 0xff)) continue;
+                after.state = words[k + 1];
+                uint32_t to = offsets[after.state];
+                if (words[to]) append_closure(h.cont, out, accepting);
+                if (words[to + 1]) out.push_back(after);
+                return;
+            }
+            return;
+        }
         default: {
             Terminal &x = *operands_.at(n.a), &y = *operands_.at(n.b);
             after.state = x.next(h.state, byte);
@@ -292,13 +337,13 @@ uint32_t Terminal::find_next(uint32_t state, uint8_t byte_class) {
     if (!from.empty())
         std::memcpy(static_cast<void*>(from.data()), key.data() + 2, from.size() * sizeof(Head));
     bool accepting = false;
-    charge(from.size() + 1);
+    Budget::charge(from.size() + 1);
     for (const Head& h : from) step(h, representative_[byte_class], to, accepting);
     normalize(to, machine_->conts());
     size_t members = 0;  // of unions: as much work as heads are
     for (const Head& h : to)
         if (machine_->conts().is_union(h.cont)) members += machine_->conts().members(h.cont).size();
-    charge(to.size() + members);
+    Budget::charge(to.size() + members);
     if (to.size() > kMaxHeads)
         throw LimitExceeded("a pattern is too ambiguous", "heads of a pattern", kMaxHeads, "");
     uint32_t found = to.empty() && !accepting ? kDead : intern(to, accepting);
@@ -367,6 +412,63 @@ bool Terminal::prefix_free() {
     return result;
 }
 
+bool Terminal::endless(uint32_t state) {
+    constexpr size_t kMost = 2048;  // states looked at
+    {
+        std::lock_guard lock(mutex_);
+        if (auto known = endless_.find(state); known != endless_.end()) return known->second;
+    }
+    // Every state leads to a match, so a circle means ever longer ones.
+    struct Step {
+        uint32_t state;
+        size_t next_class;
+    };
+    std::vector<Step> path{{state, 0}};
+    std::unordered_map<uint32_t, bool> on_path{{state, true}};
+    bool found = false;
+    while (!path.empty() && !found && on_path.size() < kMost) {
+        Step& s = path.back();
+        if (s.next_class == representative_.size()) {
+            on_path[s.state] = false;
+            path.pop_back();
+            continue;
+        }
+        uint32_t to = next(s.state, representative_[s.next_class++]);
+        if (to == kDead) continue;
+        auto [at, fresh] = on_path.try_emplace(to, true);
+        if (fresh) path.push_back({to, 0});
+        else found = at->second;
+    }
+    std::lock_guard lock(mutex_);
+    endless_[state] = found;
+    return found;
+}
+
+uint32_t Terminal::distance(uint32_t state) {
+    {
+        std::lock_guard lock(mutex_);
+        if (auto known = distances_.find(state); known != distances_.end()) return known->second;
+    }
+    std::string path;
+    search(state, [](const Terminal& t, uint32_t s) { return t.accepting(s); }, &path);
+    std::lock_guard lock(mutex_);
+    return distances_[state] = static_cast<uint32_t>(path.size());
+}
+
+const std::vector<uint8_t>& Terminal::critical(uint32_t state) {
+    {
+        std::lock_guard lock(mutex_);
+        if (auto known = critical_.find(state); known != critical_.end()) return known->second;
+    }
+    std::vector<uint8_t> bytes;
+    allowed(state).for_each([&](uint8_t byte) {
+        uint32_t to = next(state, byte);
+        if (!goes_on(to) || !endless(to)) bytes.push_back(byte);
+    });
+    std::lock_guard lock(mutex_);
+    return critical_[state] = std::move(bytes);
+}
+
 bool Terminal::matches(std::string_view text) {
     uint32_t state = kStart;
     for (char c : text)
@@ -385,12 +487,13 @@ bool Terminal::shortest(std::string& text) {
 }
 
 Table& Terminal::table(Vocabulary& vocabulary, uint32_t trie_node, size_t depth, uint32_t state,
-                       bool run) {
-    uint64_t key = (uint64_t{trie_node} << 32 | state) * 2 + run;  // fewer than 2^31 trie nodes
+                       uint8_t mode) {
+    uint64_t key = (uint64_t{trie_node} << 32 | state) * 4 + mode;  // fewer than 2^30 trie nodes
     std::lock_guard lock(tables_mutex_);
     auto& slot = tables_[key];
     if (!slot) {
-        slot = std::make_unique<Table>(*this, vocabulary, trie_node, depth, state, run);
+        slot = std::make_unique<Table>(*this, vocabulary, trie_node, depth, state,
+                                       static_cast<Table::Mode>(mode));
         bytes_.fetch_add(slot->bytes(), std::memory_order_relaxed);
     }
     return *slot;

@@ -2,12 +2,13 @@
 //
 // A terminal depends on its node alone, so a vocabulary keeps it by structural hash and all
 // grammars share what was found out about it: its states, and the residual tables of tables.h. Its
-// states are sets of heads (machine.h) over four kinds of leaf: a literal with an offset, a
-// character class with a UTF-8 state, and the product of two inner terminals, both or minus, with
-// their two states. A product state from which no match can be completed is dead and is never
-// entered.
+// states are sets of heads (machine.h) over five kinds of leaf: a literal with an offset, a
+// character class with a UTF-8 state, an automaton given as such with its state, and the product of
+// two inner terminals, both or minus, with their two states. A product state from which no match
+// can be completed is dead and is never entered.
 #pragma once
 
+#include <algorithm>
 #include <atomic>
 #include <memory>
 #include <mutex>
@@ -25,12 +26,30 @@ namespace guided {
 class Table;
 class Vocabulary;
 
+// Bounds the work on terminals that one question of a user may cost: in the scope of a Budget, the
+// outermost of its thread, kWork heads may be advanced, some seconds.
+class Budget {
+  public:
+    static constexpr int64_t kWork = 10'000'000;
+    Budget() : before_(left_) {
+        if (before_ < 0) left_ = kWork;
+    }
+    ~Budget() {
+        if (before_ < 0) left_ = before_;
+    }
+    Budget(const Budget&) = delete;
+    static void charge(size_t steps);  // throws LimitExceeded
+
+  private:
+    static thread_local int64_t left_;  // -1: no scope
+    const int64_t before_;
+};
+
 class Terminal {
   public:
     static constexpr uint32_t kDead = 0, kStart = 1;
 
-    Terminal(const Arena& from, uint32_t node)
-        : Terminal(from, node, std::make_shared<std::atomic<int64_t>>(kWork)) {}
+    Terminal(const Arena& from, uint32_t node);
     ~Terminal();
 
     // The state after `byte`; kDead if nothing goes on so. Any thread; may throw LimitExceeded.
@@ -44,32 +63,38 @@ class Terminal {
     }  // some longer text matches too
     const ByteSet& allowed(uint32_t state);  // the bytes with a next state
 
+    // Bytes of one class lead to the same state from everywhere.
+    uint8_t byte_class(uint8_t byte) const { return class_of_[byte]; }
+
     bool may_take(uint8_t byte) const {
         return taken_.has(byte);
     }  // false: no state goes on with it
+
+    // Infinitely many texts go on from `state`. May answer false where that takes long to see.
+    bool endless(uint32_t state);
+    // The allowed bytes that lead where the text must end, or may be about to (not endless).
+    const std::vector<uint8_t>& critical(uint32_t state);
+
+    // The texts that go on from `state`, each behind `text`; until `stop(text)` is true, which is
+    // then returned. Those that end soon come early, so that some are found in an endless language.
+    template <class Stop>
+    bool any_text(uint32_t state, std::string text, Stop&& stop);
 
     bool prefix_free();  // no match is the beginning of another one, and the empty text is none
     bool matches(std::string_view text);
     bool is_void();                    // matches nothing
     bool shortest(std::string& text);  // false if it is void
 
-    bool is_used_up() const { return work_left_->load(std::memory_order_relaxed) <= 0; }
     uint64_t serial() const { return serial_; }  // no other terminal of the process has it
     size_t bytes() const { return bytes_.load(std::memory_order_relaxed); }
     uint32_t state_count() const { return states_.size(); }
 
     // The residual table of `state` below `trie_node` of the vocabulary's trie, `depth` bytes from
-    // its root. `run`: the terminal is the unit of a repeat, and matching starts over where it
-    // completes.
+    // its root; `mode`: a Table::Mode.
     Table& table(Vocabulary& vocabulary, uint32_t trie_node, size_t depth, uint32_t state,
-                 bool run);
+                 uint8_t mode);
 
   private:
-    static constexpr int64_t kWork =
-        10'000'000;  // heads advanced in a life, operands included: some seconds
-    void charge(size_t steps);
-    Terminal(const Arena& from, uint32_t node, std::shared_ptr<std::atomic<int64_t>> work_left);
-
     struct State {
         std::unique_ptr<std::atomic<uint32_t>[]> next;  // by byte class; kNone: not asked yet
         bool accepting = false, goes_on = false;
@@ -88,9 +113,9 @@ class Terminal {
     bool product_extends(uint32_t node, uint32_t a, uint32_t b);
     uint32_t search(uint32_t from, bool (*found)(const Terminal&, uint32_t), std::string* path);
 
+    uint32_t distance(uint32_t state);  // bytes to the next match
     static uint64_t next_serial();
 
-    std::shared_ptr<std::atomic<int64_t>> work_left_;
     const uint64_t serial_ = next_serial();
     Arena arena_;
     uint32_t root_;
@@ -98,6 +123,7 @@ class Terminal {
     std::unique_ptr<Machine> machine_;
     Utf8Automaton utf8_;
     std::unordered_map<uint32_t, uint32_t> class_start_;                // by node
+    std::unordered_map<uint32_t, std::vector<uint32_t>> dfa_offsets_;   // of states, by node
     std::unordered_map<uint32_t, std::unique_ptr<Terminal>> operands_;  // of products, by node
     std::unique_ptr<Products> products_;
     std::array<uint8_t, 256> class_of_{};
@@ -109,10 +135,38 @@ class Terminal {
     SequenceTable heads_;  // of states, by number
     std::unordered_map<uint32_t, std::pair<std::vector<Head>, bool>> closure_memo_;
     std::atomic<int> prefix_free_{-1};
+    std::unordered_map<uint32_t, bool> endless_;
+    std::unordered_map<uint32_t, uint32_t> distances_;
+    std::unordered_map<uint32_t, std::vector<uint8_t>> critical_;
     std::atomic<size_t> bytes_{0};
 
     std::mutex tables_mutex_;
     std::unordered_map<uint64_t, std::unique_ptr<Table>> tables_;
 };
+
+template <class Stop>
+bool Terminal::any_text(uint32_t state, std::string text, Stop&& stop) {
+    std::vector<std::pair<uint32_t, std::string>> stack{{state, std::move(text)}}, longer;
+    while (!stack.empty()) {
+        auto [from, before] = std::move(stack.back());
+        stack.pop_back();
+        longer.clear();
+        bool stopped = false;
+        allowed(from).for_each([&](uint8_t byte) {
+            if (stopped) return;
+            uint32_t to = next(from, byte);
+            std::string now = before + static_cast<char>(byte);
+            stopped = accepting(to) && stop(now);
+            if (goes_on(to)) longer.push_back({to, std::move(now)});
+        });
+        if (stopped) return true;
+        std::stable_sort(longer.begin(), longer.end(), [&](const auto& x, const auto& y) {
+            return distance(x.first) < distance(y.first);
+        });
+        stack.insert(stack.end(), std::make_move_iterator(longer.rbegin()),
+                     std::make_move_iterator(longer.rend()));
+    }
+    return false;
+}
 
 }  // namespace guided

@@ -71,11 +71,14 @@ void Trie::summarize() {
         }
     }
     std::vector<bool> clean(size());
+    std::vector<uint32_t> heights(size(), 0);
     for (uint32_t id = size(); id-- > 0;) {
         const Node& n = nodes_[id];
         clean[id] = states[id] != kNone;
-        for (uint32_t c = n.first_child; c < n.first_child + n.child_count && clean[id]; ++c)
-            clean[id] = clean[c];
+        for (uint32_t c = n.first_child; c < n.first_child + n.child_count; ++c) {
+            if (!clean[c]) clean[id] = false;
+            heights[id] = std::max(heights[id], heights[c] + 1);
+        }
     }
     for (uint32_t id = size(); id-- > 0;) {
         Node& n = nodes_[id];
@@ -83,6 +86,7 @@ void Trie::summarize() {
         Summary s;
         s.clean = clean[id];
         s.utf8_state = states[id];
+        s.height = heights[id];
         auto add = [&](uint8_t b) {
             if (b < 128) s.ascii[b >> 6] |= uint64_t{1} << (b & 63);
             else s.high = true;

@@ -37,6 +37,7 @@ class Trie {
         bool clean = false;       // all from the root on are whole UTF-8 characters, the last one
                                   // perhaps cut short
         uint32_t utf8_state = 0;  // of AnyCharacter, at the node itself
+        uint32_t height = 0;      // bytes on the longest way down
         bool has(uint8_t b) const { return b < 128 ? ascii[b >> 6] >> (b & 63) & 1 : high; }
     };
 

@@ -14,7 +14,7 @@ constexpr size_t kOneTerminal =
     size_t{128} << 20;  // a terminal that has grown larger is made anew when next asked for
 
 bool usable(const Terminal& t) {
-    return t.bytes() < kOneTerminal && !t.is_used_up();
+    return t.bytes() < kOneTerminal;
 }
 }  // namespace
 

@@ -16,8 +16,10 @@ void Machine::walk(const Trie& trie, uint32_t node, size_t depth, size_t begin, 
     for (size_t i = begin; i < end; ++i) add_first(stack_[i], bytes);
     auto visit = [&](uint32_t child, uint8_t byte) {
         size_t top = stack_.size();
-        bool complete = false;
+        bool complete = false, guess = on_guess_;
+        guessed_ = false;
         step_all(begin, end, byte, stack_, complete);
+        on_guess_ |= guessed_;
         size_t made = stack_.size() - top;
         if (made || complete) {
             emit(child, complete);
@@ -25,6 +27,7 @@ void Machine::walk(const Trie& trie, uint32_t node, size_t depth, size_t begin, 
                 walk(trie, child, depth + 1, top, stack_.size(), emit, descend);
         }
         stack_.resize(top);
+        on_guess_ = guess;
     };
     if (bytes.count() < n.child_count) {
         bytes.for_each([&](uint8_t byte) {

@@ -6,7 +6,7 @@ import functools
 import random
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any, Protocol
+from typing import Any, Literal, Protocol
 
 from hypothesis import strategies as st
 
@@ -50,6 +50,7 @@ class Builder(Protocol):
 
     def literal(self, data: bytes | str) -> int: ...
     def char_class(self, ranges: Sequence[tuple[int, int]]) -> int: ...
+    def dfa(self, states: Sequence[tuple[bool, Sequence[tuple[int, int, int]]]]) -> int: ...
     def sequence(self, nodes: Sequence[int]) -> int: ...
     def choice(self, nodes: Sequence[int]) -> int: ...
     def repeat(self, node: int, minimum: int = 0, maximum: int | None = None) -> int: ...
@@ -63,6 +64,17 @@ class Builder(Protocol):
     def lexeme(self, node: int, priority: int = 0) -> int: ...
     def capture(self, name: str, node: int) -> int: ...
     def part(self, node: int) -> int: ...
+    def record(
+        self,
+        layout: tuple[int, int, int, int, int],
+        slots: Sequence[tuple[bool, bool, Sequence[int]]],
+        members: Sequence[tuple[int, int, str | None, bool, Sequence[tuple[int, int]]]],
+        order: Literal["each", "later", "any"],
+        minimum: int = 0,
+        maximum: int | None = None,
+        counts: Sequence[tuple[int, int | None]] = (),
+        excluded: Sequence[str] = (),
+    ) -> int: ...
 
 
 @dataclass(frozen=True)
@@ -92,6 +104,8 @@ def _node(description: Description, arena: Builder, rules: list[int]) -> int:
             return arena.char_class(ranges)
         case ("any text",):
             return arena.any_text()
+        case ("dfa", states):
+            return arena.dfa(states)
         case ("sequence", parts):
             return arena.sequence([inner(part) for part in parts])
         case ("choice", parts):
@@ -114,6 +128,13 @@ def _node(description: Description, arena: Builder, rules: list[int]) -> int:
             return arena.capture(name, inner(part))
         case ("part", part):
             return arena.part(inner(part))
+        case ("record", layout, slots, members, *limits):
+            begin, first, between, end, empty = map(inner, layout)
+            built = [
+                (slot, inner(key), name, recorded, [(bits, inner(part)) for bits, part in variants])
+                for slot, key, name, recorded, variants in members
+            ]
+            return arena.record((begin, first, between, end, empty), slots, built, *limits)
         case _:
             raise AssertionError(description)
 
@@ -150,6 +171,24 @@ COUNTS = st.sampled_from([(0, None), (1, None), (2, None), (0, 3), (1, 5)])
 RUNS = st.tuples(CLASS_NODES, COUNTS).map(lambda pair: ("repeat", pair[0], *pair[1]))
 WORDS = st.lists(LITERAL_NODES, min_size=1, max_size=3).map(lambda words: ("choice", tuple(words)))
 OTHER_WORDS = st.tuples(st.just("minus"), RUNS, WORDS)
+
+
+@st.composite
+def automata(draw: st.DrawFn) -> Description:
+    """Draw automata over bytes, dead ends and all; runs of bytes split characters, too."""
+    size = draw(st.integers(1, 4))
+    cuts = st.lists(st.sampled_from([0x61, 0x62, 0x63, 0x64, 0x80, 0xC3, 0xC4, 0xE2]), max_size=4)
+    states = []
+    for _ in range(size):
+        edges: list[tuple[int, int, int]] = []
+        for low in sorted(set(draw(cuts))):
+            high = min(255, low + draw(st.sampled_from([0, 0, 1, 30])))
+            if not edges or edges[-1][1] < low:
+                edges.append((low, high, draw(st.integers(0, size - 1))))
+        states.append((draw(st.booleans()), tuple(edges)))
+    return ("dfa", tuple(states))
+
+
 REGULAR_LEAVES = st.one_of(
     LITERAL_NODES,
     LITERAL_NODES,
@@ -158,6 +197,7 @@ REGULAR_LEAVES = st.one_of(
     OTHER_WORDS,
     CLASS_NODES,
     st.just(("any text",)),
+    automata(),
 )
 REGULAR_NODES = st.recursive(REGULAR_LEAVES, _regular_composites, max_leaves=6)
 

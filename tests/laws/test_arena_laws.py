@@ -77,6 +77,8 @@ def test_building_again_from_descriptions_gives_the_same_node(grammar: GrammarDe
                 return arena.literal(data)
             case ("class", list(ranges)):
                 return arena.char_class(ranges)
+            case ("dfa", list(states)):
+                return arena.dfa(states)
             case ("sequence", first, rest):
                 return arena.sequence([rebuild(first), rebuild(rest)])
             case ("choice", list(children)):

@@ -7,7 +7,7 @@ term of `tests.reference.regular`.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any
+from typing import Any, Literal
 
 from tests.reference.regular import Algebra, Term, join_terms, normal_ranges
 
@@ -62,6 +62,14 @@ class Arena:
                 raise ValueError(f"({low}, {high}) is not a range of code points")
         normal = list(normal_ranges(ranges))
         return self._add(("class", normal), self.algebra.char_class(normal)) if normal else NEVER
+
+    def dfa(self, states: Sequence[tuple[bool, Sequence[tuple[int, int, int]]]]) -> int:
+        for _, edges in states:
+            bytes_of = [byte for low, high, _ in edges for byte in range(low, high + 1)]
+            if len(set(bytes_of)) < len(bytes_of):
+                raise ValueError("edges of a state must be disjoint")
+        frozen = tuple((accepting, tuple(edges)) for accepting, edges in states)
+        return self._add(("dfa", frozen), self.algebra.dfa(frozen))
 
     def sequence(self, nodes: Sequence[int]) -> int:
         self._check(*nodes)
@@ -144,6 +152,28 @@ class Arena:
         """Matching is the same without it."""
         self._check(node)
         return node
+
+    def record(
+        self,
+        layout: tuple[int, int, int, int, int],
+        slots: Sequence[tuple[bool, bool, Sequence[int]]],
+        members: Sequence[tuple[int, int, str | None, bool, Sequence[tuple[int, int]]]],
+        order: Literal["each", "later", "any"],
+        minimum: int = 0,
+        maximum: int | None = None,
+        counts: Sequence[tuple[int, int | None]] = (),
+        excluded: Sequence[str] = (),
+    ) -> int:
+        self._check(*layout)
+        for _, key, _, _, variants in members:
+            self._check(key, *(node for _, node in variants))
+            self._operands(key)
+        slots = tuple((required, many, tuple(owes)) for required, many, owes in slots)
+        if order == "each" and any(owes for _, _, owes in slots):
+            raise ValueError("a slot owes no slot that may come in some order")
+        members = tuple((*member[:4], tuple(member[4])) for member in members)
+        limits = (order, minimum, maximum, tuple(counts), tuple(excluded))
+        return self._add(("record", tuple(layout), slots, members, *limits), None)
 
     def set_origin(self, node: int, place: str) -> None:
         self._check(node)

@@ -3,22 +3,25 @@
 What can never be finished is left out of the grammar first, so a prefix can be finished exactly if
 its last set holds an item. An item is (symbol, what is left of it, where it began); what is left
 is a tuple of symbols, or a term where the symbol is regular. A repeat with its counts is a symbol
-of its own. Input is bytes and tokens: a token is read by its bytes, or by a token node as a whole.
+of its own, and so is what is left of a record (tests.reference.record). Input is bytes and tokens:
+a token is read by its bytes, or by a token node as a whole.
 Sources: Earley, "An efficient context-free parsing algorithm", CACM 1970; for symbols that match
 the empty text: Aycock and Horspool, "Practical Earley parsing", The Computer Journal 2002.
 """
 
 from __future__ import annotations
 
+import itertools
 from collections import defaultdict
 from collections.abc import Callable, Collection, Iterable
 
 from guided.errors import GrammarError
 from tests.reference.arena import Arena
+from tests.reference.record import Fill, Progress, Record, RecordedKey
 from tests.reference.regular import Term
 
 Repeat = tuple[int, int, int | None]
-Symbol = int | Repeat
+Symbol = int | Repeat | Progress | RecordedKey | Fill
 Item = tuple[Symbol, tuple[Symbol, ...] | Term, int]
 
 START = -1
@@ -34,6 +37,7 @@ class Grammar:
         self.arena = arena
         self.start = start
         self.tokens = tokens
+        self._records: dict[int, Record] = {}
         self._nodes = self._reachable()
         self.productive = self._least_fixpoint(self._is_productive)
         self.nullable = self._least_fixpoint(self._is_nullable)
@@ -50,6 +54,9 @@ class Grammar:
                 return list(alternatives)
             case ("repeat", child, _, _) | ("rule", _, child) | ("capture", _, child):
                 return [child]
+            case ("record", layout, _, members, *_):
+                parts = [[key, *(node for _, node in nodes)] for _, key, _, _, nodes in members]
+                return [*layout, *itertools.chain(*parts)]
             case _:
                 return []
 
@@ -89,6 +96,8 @@ class Grammar:
                 return not self.arena.is_void(child)
             case ("token", ids, negated) if self.tokens is not None:
                 return any((token in ids) != negated for token in self.tokens)
+            case ("record", *_):
+                return Record(self.arena, node, productive.__contains__).is_whole()
             case _:
                 return all(child in productive for child in self.children(node))
 
@@ -101,7 +110,7 @@ class Grammar:
                 return any(child in nullable for child in alternatives)
             case ("repeat", child, minimum, _):
                 return minimum == 0 or child in nullable
-            case ("token" | "lexeme", *_):
+            case ("token" | "lexeme" | "record", *_):
                 return False
             case _:
                 return all(child in nullable for child in self.children(node))
@@ -109,13 +118,37 @@ class Grammar:
     def is_nullable(self, symbol: Symbol) -> bool:
         if isinstance(symbol, int):
             return symbol in self.nullable
+        if not isinstance(symbol, tuple):
+            return False  # what ends a record is never empty
         child, minimum, _ = symbol
         return minimum == 0 or child in self.nullable
 
+    def record(self, node: int) -> Record:
+        if node not in self._records:
+            self._records[node] = Record(self.arena, node, self.productive.__contains__)
+        return self._records[node]
+
+    def term(self, symbol: Symbol) -> Term | None:
+        """Return the regular expression of a symbol, None if it is not regular."""
+        if isinstance(symbol, RecordedKey):
+            return self.record(symbol.progress.node).key_term(symbol)
+        return self.arena.term(symbol) if isinstance(symbol, int) else None
+
     def productions(self, symbol: Symbol) -> list[tuple[Symbol, ...]]:
         """Return the ways to write a symbol that is not regular, unproductive ones left out."""
-        if not isinstance(symbol, int):
-            return list(self._rounds(*symbol))
+        match symbol:
+            case int():
+                return self._bodies(symbol)
+            case tuple():
+                return list(self._rounds(*symbol))
+            case Progress():
+                return list(self.record(symbol.node).bodies(symbol))
+            case Fill(progress, member, value):
+                return list(self.record(progress.node).fillings(progress, member, value))
+            case RecordedKey():
+                raise AssertionError("a key is regular")
+
+    def _bodies(self, symbol: int) -> list[tuple[Symbol, ...]]:
         bodies: list[tuple[int, ...]]
         match self.arena.node(symbol):
             case ("sequence", first, rest):
@@ -126,6 +159,8 @@ class Grammar:
                 return list(self._rounds(child, minimum, maximum))
             case ("rule", _, child) | ("capture", _, child):
                 bodies = [(child,)]
+            case ("record", layout, *_):
+                return [(layout[0], self.record(symbol).start)]
             case _:
                 return []
         return [(*body,) for body in bodies if self.productive.issuperset(body)]
@@ -155,12 +190,14 @@ class Grammar:
 class Set:
     """The items at one place of the input.
 
-    `reading` are those that read bytes; `waiting` those that wait for a symbol that begins here.
+    `reading` are those that read bytes; `waiting` those that wait for a symbol that begins here;
+    `byte` is the last one before this place, if it is not a token without bytes.
     """
 
-    __slots__ = ("items", "reading", "waiting")
+    __slots__ = ("byte", "items", "reading", "waiting")
 
-    def __init__(self) -> None:
+    def __init__(self, byte: int | None) -> None:
+        self.byte = byte
         self.items: set[Item] = set()
         self.reading: list[tuple[Symbol, Term, int]] = []
         self.waiting: defaultdict[Symbol, list[Item]] = defaultdict(list)
@@ -193,7 +230,7 @@ class Chart:
         return (START, (), 0) in self.sets[-1].items
 
     def push_byte(self, byte: int) -> None:
-        self.append(self._scan_byte(byte))
+        self.append(self._scan_byte(byte), byte)
 
     def push_bytes(self, data: bytes) -> None:
         for byte in data:
@@ -206,7 +243,7 @@ class Chart:
             self.append(whole)
             return
         self.push_bytes(spelling[:-1])
-        self.append([*self._scan_byte(spelling[-1]), *whole])
+        self.append([*self._scan_byte(spelling[-1]), *whole], spelling[-1])
 
     def truncate(self, length: int) -> None:
         del self.sets[length + 1 :]
@@ -242,10 +279,10 @@ class Chart:
                 scanned.extend(map(advance, waiting))
         return scanned
 
-    def append(self, seeds: Iterable[Item]) -> None:
+    def append(self, seeds: Iterable[Item], byte: int | None = None) -> None:
         """Add the set of these items and of all that follow from them."""
         here = len(self.sets)
-        current = Set()
+        current = Set(byte)
         self.sets.append(current)
         queue = list(seeds)
         while queue:
@@ -260,9 +297,15 @@ class Chart:
             else:
                 ended = not left
             if ended:
-                queue.extend(map(advance, self.sets[origin].waiting.get(symbol, ())))
+                waiting = self.sets[origin].waiting.get(symbol, ())
+                text = self._text(origin) if isinstance(symbol, RecordedKey) else b""
+                queue.extend(advance(each, text) for each in waiting)
             elif not isinstance(left, Term):
                 queue.extend(self._predict(item, left[0], current, here))
+
+    def _text(self, begin: int) -> bytes:
+        """Return the bytes from a place up to here."""
+        return bytes(each.byte for each in self.sets[begin + 1 :] if each.byte is not None)
 
     def _predict(self, item: Item, symbol: Symbol, current: Set, here: int) -> Iterable[Item]:
         first_time = symbol not in current.waiting
@@ -271,7 +314,7 @@ class Chart:
         if self.grammar.is_nullable(symbol):
             yield advance(item)
         if first_time:
-            term = self.grammar.arena.term(symbol) if isinstance(symbol, int) else None
+            term = self.grammar.term(symbol)
             if term is not None:
                 yield symbol, term, here
             else:
@@ -279,7 +322,12 @@ class Chart:
                     yield symbol, body, here
 
 
-def advance(item: Item) -> Item:
+def advance(item: Item, text: bytes = b"") -> Item:
+    """Return the item behind its next symbol; `text` is what a recorded key was read from."""
     symbol, left, origin = item
     assert isinstance(left, tuple)
+    if isinstance(left[0], RecordedKey):
+        fill = left[1]
+        assert isinstance(fill, Fill)
+        return symbol, (fill.of(text), *left[2:]), origin
     return symbol, left[1:], origin

@@ -15,6 +15,7 @@ from typing import Any
 from guided.errors import LimitError
 
 Ranges = tuple[tuple[int, int], ...]
+Edges = tuple[tuple[int, int, int], ...]
 
 MAX_DERIVATIVES = 100_000
 SURROGATES = (0xD800, 0xDFFF)
@@ -49,6 +50,9 @@ def _is_nullable(kind: str, arguments: tuple[Any, ...]) -> bool:
             return any(term.nullable for term in arguments[0])
         case "repeat":
             return bool(arguments[1] == 0 or arguments[0].nullable)
+        case "dfa":
+            states, state = arguments
+            return bool(states[state][0])
         case "both":
             return bool(arguments[0].nullable and arguments[1].nullable)
         case "minus":
@@ -58,7 +62,7 @@ def _is_nullable(kind: str, arguments: tuple[Any, ...]) -> bool:
 
 
 def _is_plain(kind: str, arguments: tuple[Any, ...]) -> bool:
-    """Return True if there is no `both` and no `minus` in the term: then only `never` is void."""
+    """Return True if no part of the term can be void but `never` itself."""
     match kind:
         case "sequence":
             return bool(arguments[0].plain and arguments[1].plain)
@@ -67,7 +71,7 @@ def _is_plain(kind: str, arguments: tuple[Any, ...]) -> bool:
         case "repeat":
             return bool(arguments[0].plain)
         case _:
-            return kind not in ("both", "minus")
+            return kind not in ("both", "minus", "dfa")
 
 
 def span_of_lead(lead: int) -> tuple[int, int, int, int]:
@@ -125,6 +129,10 @@ class Algebra:
     def char_class(self, ranges: Iterable[tuple[int, int]]) -> Term:
         normal = normal_ranges(ranges)
         return self._term("class", normal) if normal else self.never
+
+    def dfa(self, states: tuple[tuple[bool, Edges], ...], state: int = 0) -> Term:
+        """Match what the automaton accepts from one of its states on."""
+        return self._term("dfa", states, state)
 
     def _tail(self, count: int, ranges: Ranges, base: int) -> Term:
         """Match `count` more bytes of UTF-8, whose bits give a number in `ranges` less `base`."""
@@ -201,6 +209,11 @@ class Algebra:
                 if not 0x80 <= byte < 0xC0:
                     return self.never
                 return self._tail(count - 1, ranges, (byte & 0x3F) << 6 * (count - 1))
+            case "dfa", (states, state):
+                for low, high, following in states[state][1]:
+                    if low <= byte <= high:
+                        return self.dfa(states, following)
+                return self.never
             case "sequence", (first, rest):
                 staying = self.sequence(self.derivative(first, byte), rest)
                 if not first.nullable:
@@ -241,7 +254,7 @@ class Algebra:
         match term.kind, term.arguments:
             case "literal", (data,):
                 return frozenset({data[0], data[0] + 1} - {256})
-            case (("class" | "tail"), _):
+            case (("class" | "tail" | "dfa"), _):
                 after = [self.derivative(term, byte) for byte in range(256)]
                 return frozenset(b for b in range(1, 256) if after[b] is not after[b - 1])
             case "sequence", (first, rest):
@@ -273,7 +286,7 @@ class Algebra:
                 return all(self.is_void(each) for each in alternatives)
             case "repeat", (unit, minimum, _):
                 return bool(minimum > 0) and self.is_void(unit)
-            case (("both" | "minus"), _):
+            case (("both" | "minus" | "dfa"), _):
                 return self.shortest(term) is None
             case _:
                 return False
