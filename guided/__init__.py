@@ -26,6 +26,7 @@ from guided.errors import (
     SourceError,
     TokenRejected,
     UnsupportedError,
+    ValueRejected,
     VocabularyError,
 )
 
@@ -79,6 +80,7 @@ __all__ = [
     "Stream",
     "TokenRejected",
     "UnsupportedError",
+    "ValueRejected",
     "Vocabulary",
     "VocabularyError",
     "__version__",

@@ -11,6 +11,7 @@ GuidedError
     LimitError            a bound was passed: which, its value, the option that raises it
     RollbackError         more tokens were to be taken back than were accepted
     IncompleteError       the value of an output that was cut short was asked for: its text
+    ValueRejected         a check beyond the schema refuses the value of an output: its text
 """
 
 from __future__ import annotations
@@ -223,4 +224,24 @@ class IncompleteError(GuidedError):
             f"the output is incomplete (finish_reason {finish_reason!r}), so it has no value;"
             f" the text so far has {len(text)} characters",
             mend="raise max_tokens, or read .text",
+        )
+
+
+class ValueRejected(GuidedError):
+    """The output fits the schema of a Python type, and a check beyond the schema refuses its value.
+
+    Its cause is the error of pydantic, with all that is wrong.
+
+    Attributes:
+        text: the output.
+        pointer: JSON pointer into the value; the empty string is all of it.
+    """
+
+    def __init__(self, text: str, complaint: str, *, pointer: str) -> None:
+        self.text = text
+        self.pointer = pointer
+        super().__init__(
+            f"the output fits the schema, but not {complaint}",
+            place=f"at {pointer or 'the top of the value'}",
+            mend="read .text, or say in the schema what is checked (a pattern, a bound, an enum)",
         )

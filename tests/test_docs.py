@@ -10,10 +10,12 @@ from __future__ import annotations
 import ast
 import io
 import re
+import sys
 from contextlib import redirect_stdout
 from dataclasses import dataclass
 from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
+from types import ModuleType
 from typing import Any
 
 import pytest
@@ -69,10 +71,11 @@ def run(page: Path, block: Block, names: dict[str, Any]) -> str:
 
 
 def check(page: Path, marks: set[str]) -> None:
-    names: dict[str, Any] = {"__name__": "docs"}
+    # Dataclasses look up the module that they are in.
+    module = sys.modules["docs"] = ModuleType("docs")
     for block in blocks(page):
         if block.mark in marks:
-            seen = run(page, block, names)
+            seen = run(page, block, vars(module))
             assert seen == block.shown, f"{page.name}, line {block.line}"
 
 

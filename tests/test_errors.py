@@ -15,6 +15,7 @@ from guided import (
     SourceError,
     TokenRejected,
     UnsupportedError,
+    ValueRejected,
     VocabularyError,
 )
 
@@ -179,3 +180,14 @@ def test_the_tree() -> None:
         IncompleteError,
     ):
         assert issubclass(kind, GuidedError)
+
+
+def test_a_rejected_value_keeps_its_text_and_its_place() -> None:
+    error = ValueRejected('{"age": 200}', "Person: Value error, nobody is that old", pointer="/age")
+    assert (error.text, error.pointer) == ('{"age": 200}', "/age")
+    assert str(error) == (
+        "the output fits the schema, but not Person: Value error, nobody is that old\n"
+        "  at /age\n"
+        "  mend: read .text, or say in the schema what is checked (a pattern, a bound, an enum)"
+    )
+    assert "at the top of the value" in str(ValueRejected("1", "Odd: no", pointer=""))

@@ -86,6 +86,11 @@ Record::Record(const Arena& arena, uint32_t node, const std::function<bool(uint3
         for (uint32_t other : p.slots[s].owes) owed_by_[other].push_back(s);
         if (p.slots[s].many) p.slots[s].required = false;
     }
+    most_from_.assign(p.slots.size() + 1, 0);
+    for (size_t s = p.slots.size(); s-- > 0;)
+        most_from_[s] = fillable_[s] && p.slots[s].many ? kNone
+                        : most_from_[s + 1] == kNone    ? kNone
+                                                        : most_from_[s + 1] + fillable_[s];
     plain_ = !counted_ && !owing_ && p.counts.empty();
     obliged_ = is_obliged(p);
     possible_ = p.minimum <= p.maximum && productive(p.begin);
@@ -157,9 +162,7 @@ bool Record::may_come(const Progress& p, uint32_t member, const Texts& texts) co
         uint32_t slot = parts_.members[member].slot;
         uint64_t least = outlook_.least + !(is_required(p, slot));
         uint64_t most = outlook_.most;
-        if (parts_.order == RecordParts::kLater)  // what is passed over is out
-            for (uint32_t s = p.slot; s < slot && most < kNone; ++s)
-                most -= fillable_[s] && !parts_.slots[s].many;
+        if (parts_.order == RecordParts::kLater) most = p.members + most_from_[slot];
         return least <= parts_.maximum && most >= parts_.minimum;
     }
     Progress after;

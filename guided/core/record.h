@@ -142,7 +142,12 @@ class Record {
     // Recorded texts must come, so that it is worth asking whether they can run short.
     static bool is_obliged(const RecordParts& parts);
     void check_texts(const Texts& texts);  // is_possible() with them in view
-    void be_plentiful() { obliged_ = false; }
+    // Each recorded member has more texts than will ever be written, or not.
+    void set_plentiful(bool plentiful) {
+        plentiful_ = plentiful;
+        obliged_ = obliged_ && !plentiful;
+    }
+    bool is_plentiful() const { return plentiful_; }
 
     uint32_t node() const { return node_; }
     const RecordParts& parts() const { return parts_; }
@@ -200,6 +205,7 @@ class Record {
     std::vector<std::vector<uint32_t>> members_of_;  // by slot
     std::vector<uint8_t> fillable_;                  // by slot: a member of it has a variant
     std::vector<std::vector<uint32_t>> owed_by_;     // by slot: those that owe it
+    std::vector<uint64_t> most_from_;  // by slot: members that it and later ones can give in order
     std::vector<std::string> excluded_;
     mutable Outlook outlook_{{kNone, 0, 0, {}, {}}, 0, 0};  // the last one asked for
     bool counted_ = false;                                  // members are counted
@@ -207,6 +213,7 @@ class Record {
     bool plain_ = false;  // slots and their order are all there is
     bool possible_ = false;
     bool obliged_ = false;
+    bool plentiful_ = true;
     uint32_t members_cap_ = 0;
 };
 

@@ -3,12 +3,14 @@
 #include <algorithm>
 
 #include "arena.h"
+#include "errors.h"
 
 namespace guided {
 
 namespace {
 
-constexpr size_t kExponentDigits = 15;  // a longer exponent is compared as it is spelled
+constexpr uint32_t kMaxValues = 500'000;  // in a list; fewer than Terminal::kPlenty
+constexpr size_t kExponentDigits = 15;    // a longer exponent is compared as it is spelled
 
 uint32_t hexadecimal(std::string_view digits) {
     uint32_t value = 0;
@@ -125,6 +127,8 @@ uint32_t Chains::add(uint32_t chain, const std::string& value) {
     uint32_t id = table_.intern(words, 2);
     if (id < links_.size()) return id;
     // Jumps as in a skew-binary list (Myers, "An applicative random-access stack", 1983).
+    if (links_[chain].depth >= kMaxValues)
+        throw LimitExceeded("too many keys or items must differ", "texts", kMaxValues, "");
     const Link& below = links_[chain];
     uint32_t far = links_[below.jump].jump;
     bool equal =

@@ -48,13 +48,11 @@ const Record& Machine::record(uint32_t node) {
 std::unique_ptr<Record> Machine::make_record(uint32_t node) {
     auto made =
         std::make_unique<Record>(arena_, node, [&](uint32_t n) { return is_productive(n); });
-    if (!made->may_run_short()) return made;
     const auto& members = made->parts().members;
-    if (std::all_of(members.begin(), members.end(), [&](const auto& m) {
-            return !m.recorded || m.variants.empty() ||
-                   leaf(recorded_leaf(m.key)).terminal->endless(Terminal::kStart);
-        }))
-        made->be_plentiful();
+    made->set_plentiful(std::all_of(members.begin(), members.end(), [&](const auto& m) {
+        return !m.recorded || m.variants.empty() ||
+               leaf(recorded_leaf(m.key)).terminal->endless(Terminal::kStart);
+    }));
     return made;
 }
 
@@ -243,7 +241,7 @@ ByteSet Machine::recorded_bytes(const Head& h) {
 bool Machine::is_simple_text(const Head& h) {
     bool simple = leaf(h.node).closed;
     for_each_record(h.cont, [&](uint32_t one) {
-        simple = simple && !record(conts().frame(one).node).may_run_short();
+        simple = simple && record(conts().frame(one).node).is_plentiful();
     });
     return simple;
 }
@@ -410,7 +408,7 @@ bool Machine::generalizes(uint32_t node) {
     if (fresh) {
         const Record& r = record(node);
         at->second =
-            !r.may_run_short() &&
+            r.is_plentiful() &&
             std::all_of(r.parts().members.begin(), r.parts().members.end(), [&](const auto& m) {
                 return !m.recorded || leaf(recorded_leaf(m.key)).closed;
             });

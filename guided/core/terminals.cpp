@@ -413,31 +413,42 @@ bool Terminal::prefix_free() {
 }
 
 bool Terminal::endless(uint32_t state) {
-    constexpr size_t kMost = 2048;  // states looked at
+    constexpr size_t kMost = 20'000;  // states looked at
     {
         std::lock_guard lock(mutex_);
         if (auto known = endless_.find(state); known != endless_.end()) return known->second;
     }
-    // Every state leads to a match, so a circle means ever longer ones.
+    // Every state leads to a match, so a circle means ever longer ones. A state further down with
+    // plenty of texts gives as many to this one.
     struct Step {
         uint32_t state;
         size_t next_class;
+        double texts;  // that go on from here
     };
-    std::vector<Step> path{{state, 0}};
-    std::unordered_map<uint32_t, bool> on_path{{state, true}};
+    std::vector<size_t> width(representative_.size(), 0);
+    for (uint8_t c : class_of_) ++width[c];
+    constexpr double kOnPath = -1;
+    std::vector<Step> path{{state, 0, 0}};
+    std::unordered_map<uint32_t, double> seen{{state, kOnPath}};
     bool found = false;
-    while (!path.empty() && !found && on_path.size() < kMost) {
+    while (!path.empty() && !found && seen.size() < kMost) {
         Step& s = path.back();
         if (s.next_class == representative_.size()) {
-            on_path[s.state] = false;
+            found = s.texts >= kPlenty;
+            double texts = seen[s.state] = s.texts;
             path.pop_back();
+            if (!path.empty())
+                path.back().texts += static_cast<double>(width[path.back().next_class - 1]) * texts;
             continue;
         }
-        uint32_t to = next(s.state, representative_[s.next_class++]);
+        size_t byte_class = s.next_class++;
+        uint32_t to = next(s.state, representative_[byte_class]);
         if (to == kDead) continue;
-        auto [at, fresh] = on_path.try_emplace(to, true);
-        if (fresh) path.push_back({to, 0});
-        else found = at->second;
+        s.texts += accepting(to) ? static_cast<double>(width[byte_class]) : 0;
+        auto [at, fresh] = seen.try_emplace(to, kOnPath);
+        if (fresh) path.push_back({to, 0, 0});
+        else if (at->second == kOnPath) found = true;
+        else s.texts += static_cast<double>(width[byte_class]) * at->second;
     }
     std::lock_guard lock(mutex_);
     endless_[state] = found;

@@ -70,7 +70,9 @@ class Terminal {
         return taken_.has(byte);
     }  // false: no state goes on with it
 
-    // Infinitely many texts go on from `state`. May answer false where that takes long to see.
+    // Infinitely many texts go on from `state`, or more than will ever be written. May answer false
+    // where that takes long to see.
+    static constexpr double kPlenty = 1e6;
     bool endless(uint32_t state);
     // The allowed bytes that lead where the text must end, or may be about to (not endless).
     const std::vector<uint8_t>& critical(uint32_t state);

@@ -3,23 +3,40 @@
 from __future__ import annotations
 
 import json
+import pickle
 import sys
-from collections.abc import Hashable, Iterable, Mapping
-from typing import Any, Literal
+from collections.abc import Callable, Hashable, Iterable
+from functools import partial
+from typing import TYPE_CHECKING, Any, Literal
 
 from guided import _core
 from guided.errors import GrammarError, LimitError
 from guided.grammar.automaton import MAX_BYTES, MAX_HEADS, Automaton
-from guided.grammar.kept import Kept
-from guided.text.json_schema import compile_schema
+from guided.grammar.kept import Identity, Kept
+from guided.text.json_schema import (
+    Escapes,
+    Formats,
+    PropertyOrder,
+    SchemaLike,
+    Unsupported,
+    Whitespace,
+    check_options,
+    compile_schema,
+    is_python_type,
+    read_value,
+    type_adapter,
+)
 from guided.text.regex import compile_regex
 from guided.vocabulary import Vocabulary
 
+if TYPE_CHECKING:
+    from referencing import Registry
+
 Kind = Literal["regex", "json_schema", "choices"]
 
-# Grammars by their content, so that a schema that comes with every request is read once.
-# Grammars, and automata of each vocabulary, that are kept. An automaton of a usual schema that was
-# walked holds some 0.3 MB, and giving one up takes about as long as making one.
+# Grammars, by their content, so that a schema of every request is read once, and automata of each
+# vocabulary. An automaton of a usual schema holds some 0.3 MB once it was walked, and giving one up
+# takes about as long as making one.
 KEPT = 256
 _grammars: Kept[Hashable, Grammar] = Kept(KEPT)
 
@@ -33,7 +50,16 @@ class Grammar:
         unknown: JSON pointers to keywords that are not in the standard, and so say nothing.
     """
 
-    __slots__ = ("__weakref__", "_arena", "_key", "_start", "kind", "not_enforced", "unknown")
+    __slots__ = (
+        "__weakref__",
+        "_arena",
+        "_key",
+        "_read",
+        "_start",
+        "kind",
+        "not_enforced",
+        "unknown",
+    )
 
     def __init__(
         self,
@@ -42,11 +68,13 @@ class Grammar:
         *,
         kind: Kind,
         key: Hashable = None,
+        read: Callable[[str], Any] = str,
         not_enforced: Iterable[str] = (),
         unknown: Iterable[str] = (),
     ) -> None:
         self._arena = arena
         self._start = start
+        self._read = read
         self._key = self if key is None else key
         self.kind = kind
         self.not_enforced = list(not_enforced)
@@ -83,39 +111,71 @@ class Grammar:
     @classmethod
     def from_json_schema(
         cls,
-        schema: type | Mapping[str, Any] | bool | str,
+        schema: SchemaLike,
         *,
-        whitespace: Literal["flexible", "compact"] | int = "flexible",
-        unsupported: Literal["refuse", "ignore"] = "refuse",
+        whitespace: Whitespace = "flexible",
+        property_order: PropertyOrder = "schema",
+        escapes: Escapes = "minimal",
+        formats: Formats = "assert",
+        unsupported: Unsupported = "refuse",
+        registry: Registry[Any] | None = None,
     ) -> Grammar:
-        """Make a grammar of the JSON texts that are valid under a schema.
+        r"""Make a grammar of the JSON texts that are valid under a schema.
 
         Args:
-            schema: a JSON Schema as a value or as JSON text, or a pydantic class.
-            whitespace: "flexible" lets blanks stand between any two tokens, within bounds;
-                "compact" lets none; a number is the indent of `json.dumps`.
-            unsupported: "refuse" raises for a keyword that cannot be enforced; "ignore" passes over
-                it and lists it in `not_enforced`.
+            schema: a JSON Schema as a value or as JSON text; or a Python type, such as a pydantic
+                model, a dataclass, `list[int]` or `Literal["a", "b"]`. That takes pydantic.
+            whitespace: the blanks between two tokens. "flexible" lets up to 40 stand there,
+                "compact" none; a number is the indent of `json.dumps`; another text is a pattern,
+                as in `re`, of the blanks in each gap, such as " ?".
+            property_order: "schema" writes the properties of an object in the order in which the
+                schema names them, "any" lets the model choose.
+            escapes: "minimal" spells characters as `json.dumps` does, `ensure_ascii` or not;
+                "any" takes all spellings of RFC 8259, `\u0061` for `a`, in declared keys too.
+            formats: "assert" enforces `format`; "annotate" lets it say nothing.
+            unsupported: "refuse" raises for a keyword that cannot be enforced exactly; "ignore"
+                passes over it and lists it in `not_enforced`.
+            registry: documents, of the package `referencing`, that references may lead to. None is
+                ever fetched.
 
         Raises:
             SchemaError: the schema is invalid or nothing can satisfy it; with a JSON pointer.
             UnsupportedError: it has a keyword that cannot be enforced exactly.
             LimitError: it is too large or nested too deep.
+            ValueError, TypeError: an option is none of its choices.
+
+        Cost: microseconds for a schema that was read before, under the same registry.
         """
+        check_options(whitespace, property_order, escapes, formats, unsupported, registry)
+        read: Callable[[str], Any] = json.loads
+        if is_python_type(schema):
+            schema = type_adapter(schema)
+            read = partial(read_value, schema)
 
         def make() -> Grammar:
-            compiled = compile_schema(schema, whitespace=whitespace, unsupported=unsupported)
+            compiled = compile_schema(
+                schema,
+                whitespace=whitespace,
+                property_order=property_order,
+                escapes=escapes,
+                formats=formats,
+                unsupported=unsupported,
+                registry=registry,
+            )
             return cls(
                 compiled.arena,
                 compiled.start,
                 kind="json_schema",
                 key=key,
+                read=read,
                 not_enforced=compiled.not_enforced,
                 unknown=compiled.unknown,
             )
 
-        content = _content(schema)
-        key = None if content is None else ("json_schema", content, whitespace, unsupported)
+        key: Hashable = None
+        if (content := _content(schema)) is not None:
+            options = (whitespace, property_order, escapes, formats, unsupported)
+            key = ("json_schema", content, options, Identity(registry))
         return make() if key is None else _grammars.get(key, make)
 
     @classmethod
@@ -176,27 +236,42 @@ class Grammar:
         automata: Kept[Hashable, Automaton] = vocabulary.kept(_new_automata)
         return automata.get((self._key, max_heads, max_bytes), make)
 
+    def read(self, text: str) -> Any:
+        """Return the value of a text that fits: what it is read as in `Result.value`.
+
+        For a Python type that is the validated object, for another schema what `json.loads` gives,
+        else the text itself.
+
+        Raises:
+            ValueRejected: a check of the Python type that its schema cannot say refuses the value.
+        """
+        return self._read(text)
+
     def __repr__(self) -> str:
         return f"<Grammar of {self.kind}, {len(self._arena)} nodes>"
 
 
 def _content(schema: object) -> Hashable:
-    """Return what tells one schema from another; None if it is in no state to tell.
+    """Return what tells one schema from another; None if it cannot be told.
 
     Raises:
         LimitError: it is nested deeper than Python can follow.
     """
-    if isinstance(schema, (str, bytes, type)):
-        return schema
+    if isinstance(schema, (str, bytes)):
+        return "text", schema
+    if is_python_type(schema):
+        return Identity(schema)
     try:
-        # Keys keep their order: it is the order in which properties are written.
-        return json.dumps(schema, default=repr)
+        # Exact where JSON is not (a tuple is no list, 1 no 1.0 and no True), with keys in their
+        # order, which is the order in which properties are written; and linear, though parts may
+        # be shared or hold themselves.
+        return pickle.dumps(schema, pickle.HIGHEST_PROTOCOL)
     except RecursionError:
         raise LimitError(
             "the schema is nested too deeply", limit="levels", value=sys.getrecursionlimit()
         ) from None
-    except (TypeError, ValueError):
-        return None  # the front end says what is wrong
+    except Exception:  # it holds some object, and what its class does about that, who knows
+        return None
 
 
 def _new_automata() -> Kept[Hashable, Automaton]:

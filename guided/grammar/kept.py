@@ -11,6 +11,21 @@ Key = TypeVar("Key", bound=Hashable)
 Value = TypeVar("Value")
 
 
+class Identity:
+    """Stands in a key for a value that is compared by what it is, not by what it holds."""
+
+    __slots__ = ("_value",)
+
+    def __init__(self, value: object) -> None:
+        self._value = value
+
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, Identity) and self._value is other._value
+
+    def __hash__(self) -> int:
+        return id(self._value)
+
+
 class Kept(Generic[Key, Value]):
     """Values by key, the most recently used `bound` of them. Any number of threads may ask."""
 

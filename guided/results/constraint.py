@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-import json
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Any
 
 from guided.grammar import Grammar
+from guided.text.json_schema import PropertyOrder, SchemaLike, Whitespace
 
 
 @dataclass(frozen=True, slots=True)
@@ -19,39 +19,50 @@ class Constraint:
 
 
 def choose_constraint(
-    schema: type | Mapping[str, Any] | bool | str | None,
+    schema: SchemaLike | None,
     regex: str | None,
     choices: Sequence[str] | None,
     grammar: Grammar | None,
+    *,
+    whitespace: Whitespace | None = None,
+    property_order: PropertyOrder | None = None,
 ) -> Constraint:
     """Make the constraint from the one argument that is given; free text if none is.
 
     Raises:
-        TypeError: several are given, or one is not what it should be.
+        TypeError: several are given, or one is not what it should be; or an option of a schema is
+            given without one.
     """
     offered = {"schema": schema, "regex": regex, "choices": choices, "grammar": grammar}
     given = [name for name, value in offered.items() if value is not None]
     if len(given) > 1:
         raise TypeError(f"at most one constraint can be given, found {' and '.join(given)}")
-    if schema is not None:
-        return Constraint(Grammar.from_json_schema(schema), value_reader(schema))
+    if schema is None:
+        _refuse_options(whitespace=whitespace, property_order=property_order)
+    else:
+        grammar = Grammar.from_json_schema(
+            schema,
+            whitespace="flexible" if whitespace is None else whitespace,
+            property_order="schema" if property_order is None else property_order,
+        )
     if regex is not None:
-        return Constraint(Grammar.from_regex(regex), str)
+        grammar = Grammar.from_regex(regex)
     if choices is not None:
-        return Constraint(Grammar.from_choices(choices), str)
-    if grammar is not None and not isinstance(grammar, Grammar):
+        grammar = Grammar.from_choices(choices)
+    if grammar is None:
+        return Constraint(None, str)
+    if not isinstance(grammar, Grammar):
         raise TypeError(
             f"grammar must be a guided.Grammar, found {type(grammar).__name__};"
             " make one by Grammar.from_regex, from_json_schema or from_choices"
         )
-    is_json = grammar is not None and grammar.kind == "json_schema"
-    return Constraint(grammar, json.loads if is_json else str)
+    return Constraint(grammar, grammar.read)
 
 
-def value_reader(schema: object) -> Callable[[str], Any]:
-    """Return the reader of a schema's texts: pydantic for its classes, json for the rest."""
-    validate = getattr(schema, "model_validate_json", None)
-    if isinstance(schema, type) and callable(validate):
-        reader: Callable[[str], Any] = validate
-        return reader
-    return json.loads
+def _refuse_options(**options: object) -> None:
+    """Raise if an option of a schema is given where there is no schema to apply it to."""
+    for name, value in options.items():
+        if value is not None:
+            raise TypeError(
+                f"{name} goes with schema; for a grammar, give it to Grammar.from_json_schema"
+            )

@@ -12,6 +12,7 @@ from guided.results.constraint import choose_constraint
 from guided.results.result import Result
 from guided.results.run import check_call, make_requests, make_result
 from guided.sampling import Sampling
+from guided.text.json_schema import PropertyOrder, SchemaLike, Whitespace
 
 
 @overload
@@ -19,10 +20,12 @@ def generate(
     model: Model,
     prompt: str | list[Mapping[str, Any]] | list[dict[str, Any]] | None = None,
     *,
-    schema: type | Mapping[str, Any] | bool | str | None = None,
+    schema: SchemaLike | None = None,
     regex: str | None = None,
     choices: Sequence[str] | None = None,
     grammar: Grammar | None = None,
+    whitespace: Whitespace | None = None,
+    property_order: PropertyOrder | None = None,
     max_tokens: int = 512,
     temperature: float | None = None,
     top_k: int | None = None,
@@ -37,10 +40,12 @@ def generate(
     model: Model,
     prompt: list[str] | list[Messages] | list[Prompt],
     *,
-    schema: type | Mapping[str, Any] | bool | str | None = None,
+    schema: SchemaLike | None = None,
     regex: str | None = None,
     choices: Sequence[str] | None = None,
     grammar: Grammar | None = None,
+    whitespace: Whitespace | None = None,
+    property_order: PropertyOrder | None = None,
     max_tokens: int = 512,
     temperature: float | None = None,
     top_k: int | None = None,
@@ -54,10 +59,12 @@ def generate(
     model: Model,
     prompt: Any = None,
     *,
-    schema: type | Mapping[str, Any] | bool | str | None = None,
+    schema: SchemaLike | None = None,
     regex: str | None = None,
     choices: Sequence[str] | None = None,
     grammar: Grammar | None = None,
+    whitespace: Whitespace | None = None,
+    property_order: PropertyOrder | None = None,
     max_tokens: int = 512,
     temperature: float | None = None,
     top_k: int | None = None,
@@ -71,10 +78,13 @@ def generate(
         model: from `guided.load`.
         prompt: text; a list of chat messages, written by the model's template; None for the
             beginning of a text; or a list of prompts, which run as a batch.
-        schema: a JSON Schema, or a pydantic class.
+        schema: a JSON Schema as a value or as text; or a Python type: a pydantic model, a
+            dataclass, a TypedDict, an Enum, `Literal["a", "b"]`, `list[int]`, a union ...
         regex: a pattern for the whole output.
         choices: the texts to choose from.
         grammar: a grammar. At most one of these four; with none the text is free.
+        whitespace, property_order: options of the schema; `Grammar.from_json_schema` tells them and
+            has more of them, and what it returns goes here as `grammar`.
         max_tokens: at most so many tokens; the model's context bounds them too.
         temperature, top_k, top_p, min_p, seed: see `Sampling`; greedy if none is given. In a batch
             each sequence has its own seed, counted up from `seed`.
@@ -88,7 +98,9 @@ def generate(
         TypeError, ValueError: an argument is not what it should be.
     """
     check_call(model, max_tokens)
-    constraint = choose_constraint(schema, regex, choices, grammar)
+    constraint = choose_constraint(
+        schema, regex, choices, grammar, whitespace=whitespace, property_order=property_order
+    )
     sampling = Sampling(temperature=temperature, top_k=top_k, top_p=top_p, min_p=min_p, seed=seed)
     prompts = list(prompt) if is_batch(prompt) else [prompt]
     requests, seconds = make_requests(model, prompts, constraint, max_tokens, sampling)

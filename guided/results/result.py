@@ -88,10 +88,11 @@ class Result:
 
     @cached_property
     def value(self) -> Any:
-        """The value of the text: an instance of the class, or parsed JSON, for a schema; else text.
+        """The value of the text: for a Python type its object, for a schema parsed JSON; else text.
 
         Raises:
             IncompleteError: the output was cut short and is not complete.
+            ValueRejected: a check of the Python type that its schema cannot say refuses the value.
         """
         if not self.is_complete:
             raise IncompleteError(self.text, self.finish_reason)

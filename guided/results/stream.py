@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
-from typing import Any
+from collections.abc import Iterator, Sequence
 
 from guided.decoding import Model, Prompt, Request, decode
 from guided.decoding.prompts import is_batch
@@ -14,6 +13,7 @@ from guided.results.result import Result
 from guided.results.run import check_call, make_requests, make_result
 from guided.results.text import TextReader
 from guided.sampling import Sampling
+from guided.text.json_schema import PropertyOrder, SchemaLike, Whitespace
 
 
 class Stream(Iterator[str]):
@@ -70,10 +70,12 @@ def stream(
     model: Model,
     prompt: Prompt = None,
     *,
-    schema: type | Mapping[str, Any] | bool | str | None = None,
+    schema: SchemaLike | None = None,
     regex: str | None = None,
     choices: Sequence[str] | None = None,
     grammar: Grammar | None = None,
+    whitespace: Whitespace | None = None,
+    property_order: PropertyOrder | None = None,
     max_tokens: int = 512,
     temperature: float | None = None,
     top_k: int | None = None,
@@ -92,7 +94,9 @@ def stream(
     check_call(model, max_tokens)
     if is_batch(prompt):
         raise TypeError("a stream has one prompt; for a list of prompts call guided.generate")
-    constraint = choose_constraint(schema, regex, choices, grammar)
+    constraint = choose_constraint(
+        schema, regex, choices, grammar, whitespace=whitespace, property_order=property_order
+    )
     sampling = Sampling(temperature=temperature, top_k=top_k, top_p=top_p, min_p=min_p, seed=seed)
     requests, seconds = make_requests(model, [prompt], constraint, max_tokens, sampling)
     return Stream(model, requests[0], constraint, seconds)

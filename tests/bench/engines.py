@@ -162,10 +162,46 @@ class XgrammarDynamic(Xgrammar):
     dynamic = True
 
 
+class Outlines(Engine):
+    settings = "build_regex_from_schema with its defaults"
+
+    def __init__(self, tokenizer: Any, row: Mask) -> None:
+        self.outlines_core = import_module("outlines_core")
+        self.row = row
+        # It asks for the bytes of each token, and has no way to them from a tokenizer.
+        spelled = import_module("guided").Vocabulary.from_tokenizer(tokenizer)
+        ids: dict[bytes, list[int]] = {}
+        for token in range(width(tokenizer)):
+            if (spelling := spelled.token_bytes(token)) is not None:
+                ids.setdefault(spelling, []).append(token)
+        self.vocabulary = self.outlines_core.Vocabulary(tokenizer.eos_token_id, ids)
+
+    def compile(self, schema: str) -> Callable[[], Matcher]:
+        pattern = import_module("outlines_core.json_schema").build_regex_from_schema(schema)
+        index = self.outlines_core.Index(pattern, self.vocabulary)
+
+        def start() -> Matcher:
+            inner = self.outlines_core.Guide(index)
+            fill = partial(
+                inner.write_mask_into, self.row.ctypes.data, self.row.size, self.row.itemsize
+            )
+            return Matcher(inner, fill, partial(self.accept, inner), inner.is_finished)
+
+        return start
+
+    def accept(self, inner: Any, token: int) -> bool:
+        try:
+            inner.advance(token, False)
+        except ValueError:
+            return False
+        return True
+
+
 ENGINES: dict[str, type[Engine]] = {
     "guided": Guided,
     "llguidance": Llguidance,
     "llguidance-executor": LlguidanceExecutor,
     "xgrammar": Xgrammar,
     "xgrammar-dynamic": XgrammarDynamic,
+    "outlines": Outlines,
 }

@@ -7,11 +7,15 @@ import subprocess
 import sys
 from pathlib import Path
 
+import jsonschema_rs
 import pytest
 from tokenizers import Tokenizer, decoders, models, pre_tokenizers
 from transformers import PreTrainedTokenizerFast
 
+from tests.bench.bench_cliffs import CLIFFS
+from tests.bench.bench_keywords import verdict
 from tests.bench.bench_masks import ROOT, make_batches, parse
+from tests.bench.keyword_cases import KeywordCase
 from tests.bench.summary import Case, compare, quantiles, ratios, report, summarise, table
 from tests.bench.worker import Outcome, Walk, fair
 
@@ -149,3 +153,49 @@ def test_the_masks_benchmark_runs_as_a_script(byte_tokenizer: Path, tmp_path: Pa
     assert result["sizes"]["batch"] == 1
     assert measured["batch"]["cold_ms"]["mean"] > 0
     assert "mask + accept p50, us" in drawn.read_text(encoding="utf-8")
+
+
+@pytest.mark.parametrize(
+    ("accepted", "expected"),
+    [
+        ([True, True, False], "enforced"),
+        ([True, False, False], "narrowed"),
+        ([True, True, True], "ignored"),
+        ([False, True, True], "wrong"),
+    ],
+)
+def test_a_keyword_has_one_verdict_of_all_its_texts(accepted: list[bool], expected: str) -> None:
+    case = KeywordCase("any type", "type", {"type": "integer"}, ["1", "2"], ["null"])
+    walks = [Walk(accepted=one) for one in accepted]
+    assert verdict(case, Outcome(walks=walks)) == expected
+    assert verdict(case, Outcome("refused", "no")) == "refused"
+
+
+def test_the_keywords_benchmark_runs_as_a_script(tmp_path: Path) -> None:
+    command = [sys.executable, str(ROOT / "tests" / "bench" / "bench_keywords.py")]
+    options = ["--engines", "guided", "--only", "enum|regex"]
+    ran = subprocess.run(
+        [*command, *options], capture_output=True, text=True, timeout=120, cwd=tmp_path
+    )
+    assert ran.returncode == 0, ran.stderr
+    (line,) = ran.stdout.splitlines()
+    assert json.loads(line)["engines"]["guided"]["counts"] == {"enforced": 2, "refused": 1}
+    assert "| `enum` | ✓ |" in ran.stderr
+
+
+def test_the_cliffs_benchmark_runs_as_a_script(byte_tokenizer: Path) -> None:
+    command = [sys.executable, str(ROOT / "tests" / "bench" / "bench_cliffs.py")]
+    options = ["--tokenizer", str(byte_tokenizer), "--repeats", "2", "--only", "^recursion|^allOf"]
+    ran = subprocess.run([*command, *options], capture_output=True, text=True, timeout=120)
+    assert ran.returncode == 0, ran.stderr
+    (line,) = ran.stdout.splitlines()
+    result = json.loads(line)
+    assert result["failures"] == []
+    names = ["allOf of 20 objects", "recursion through five definitions"]
+    assert [row["name"] for row in result["rows"]] == names
+    assert all(row["late_us"] > 0 for row in result["rows"])
+
+
+def test_the_text_of_each_cliff_fits_its_schema() -> None:
+    for cliff in CLIFFS:
+        assert jsonschema_rs.is_valid(cliff.schema("x"), json.loads(cliff.text())), cliff

@@ -5,13 +5,40 @@ from __future__ import annotations
 import gc
 import threading
 import weakref
+from decimal import Decimal
 from typing import Any
 
+import pydantic
 import pytest
+from referencing import Registry
+from referencing.jsonschema import DRAFT202012
 
-from guided import Grammar, GrammarError, LimitError, SchemaError, Vocabulary, VocabularyError
+from guided import (
+    Grammar,
+    GrammarError,
+    LimitError,
+    SchemaError,
+    ValueRejected,
+    Vocabulary,
+    VocabularyError,
+)
 
 END = 256
+
+
+class Place(pydantic.BaseModel):
+    x: int
+
+
+class Point(pydantic.BaseModel):
+    x: int
+
+    @pydantic.field_validator("x")
+    @classmethod
+    def lucky(cls, x: int) -> int:
+        if x == 13:
+            raise ValueError("13 brings bad luck")
+        return x
 
 
 def byte_vocabulary() -> Vocabulary:
@@ -58,22 +85,55 @@ def test_each_source(
     assert [text for text in rejected if matches(made, text, vocabulary)] == []
 
 
-def test_a_pydantic_class_is_a_schema(vocabulary: Vocabulary) -> None:
-    from pydantic import BaseModel
-
-    class Point(BaseModel):
-        x: int
-
+def test_a_python_type_is_a_schema(vocabulary: Vocabulary) -> None:
     grammar = Grammar.from_json_schema(Point, whitespace="compact")
     assert matches(grammar, '{"x":3}', vocabulary)
     assert not matches(grammar, '{"x":"3"}', vocabulary)
+    assert Grammar.from_json_schema(Point, whitespace="compact") is grammar
+    assert Grammar.from_json_schema(list[Point]) is Grammar.from_json_schema(list[Point])
+
+
+def test_a_grammar_reads_what_it_lets_through() -> None:
+    assert Grammar.from_regex("a+").read("aa") == "aa"
+    assert Grammar.from_choices(["1"]).read("1") == "1"
+    assert Grammar.from_json_schema({"type": "object"}).read('{"a": 1}') == {"a": 1}
+    assert Grammar.from_json_schema(list[Point]).read('[{"x": 1}]') == [Point(x=1)]
+    with pytest.raises(ValueRejected, match="not Point: Value error, 13 brings bad luck") as caught:
+        Grammar.from_json_schema(Point).read('{"x": 13}')
+    assert caught.value.text == '{"x": 13}'
+
+
+def test_types_that_differ_in_order_alone_are_read_each_in_its_own() -> None:
+    first = Grammar.from_json_schema(Point | Place)
+    other = Grammar.from_json_schema(Place | Point)
+    assert (type(first.read('{"x": 1}')), type(other.read('{"x": 1}'))) == (Point, Place)
 
 
 def test_what_was_not_enforced_is_listed() -> None:
-    schema = {"type": "array", "uniqueItems": True}
+    schema = {"type": "string", "pattern": "(a)\\1"}
     grammar = Grammar.from_json_schema(schema, unsupported="ignore")
-    assert grammar.not_enforced == ["/uniqueItems"]
+    assert grammar.not_enforced == ["/pattern"]
     assert Grammar.from_regex("a").not_enforced == []
+
+
+def test_the_order_of_properties_may_be_free(vocabulary: Vocabulary) -> None:
+    schema = {"properties": {"a": {"const": 1}, "b": {"const": 2}}, "required": ["a", "b"]}
+    fixed = Grammar.from_json_schema(schema)
+    free = Grammar.from_json_schema(schema, property_order="any")
+    for grammar in (fixed, free):
+        assert matches(grammar, '{"a": 1, "b": 2}', vocabulary)
+    assert not matches(fixed, '{"b": 2, "a": 1}', vocabulary)
+    assert matches(free, '{"b": 2, "a": 1}', vocabulary)
+
+
+def test_a_reference_may_lead_into_a_registry(vocabulary: Vocabulary) -> None:
+    schema = {"$ref": "https://example.org/item"}
+    for kind, text in (("integer", "1"), ("string", '"a"')):
+        resource = DRAFT202012.create_resource({"type": kind})
+        registry = Registry().with_resource("https://example.org/item", resource)
+        grammar = Grammar.from_json_schema(schema, registry=registry)
+        assert matches(grammar, text, vocabulary)
+        assert Grammar.from_json_schema(schema, registry=registry) is grammar
 
 
 def test_twenty_thousand_choices_are_fine(vocabulary: Vocabulary) -> None:
@@ -157,6 +217,56 @@ def test_the_order_of_properties_is_content() -> None:
     first = {"properties": {"a": True, "b": True}}
     other = {"properties": {"b": True, "a": True}}
     assert Grammar.from_json_schema(first) is not Grammar.from_json_schema(other)
+
+
+def test_the_options_are_content() -> None:
+    ways: list[dict[str, Any]] = [
+        {},
+        {"whitespace": "compact"},
+        {"whitespace": 1},
+        {"whitespace": " ?"},
+        {"property_order": "any"},
+        {"escapes": "any"},
+        {"formats": "annotate"},
+        {"unsupported": "ignore"},
+        {"registry": Registry()},
+        {"registry": Registry()},
+    ]
+    grammars = [Grammar.from_json_schema({"type": "object"}, **way) for way in ways]
+    assert len(set(map(id, grammars))) == len(ways)
+
+
+@pytest.mark.parametrize(
+    ("good", "bad"),
+    [
+        ({"enum": [1, 2]}, {"enum": (1, 2)}),
+        ({"properties": {"1": {}}}, {"properties": {1: {}}}),
+        (True, 1),
+        ({"const": "Decimal('1')"}, {"const": {1, 2}}),
+    ],
+)
+def test_what_is_nearly_the_same_content_is_not_taken_for_it(good: Any, bad: Any) -> None:
+    Grammar.from_json_schema(good)
+    with pytest.raises(SchemaError):
+        Grammar.from_json_schema(bad)
+
+
+def test_numbers_that_are_equal_are_not_taken_for_each_other(vocabulary: Vocabulary) -> None:
+    for constant, text in ((1, "1"), (True, "true"), (Decimal("0.1"), "0.1"), ("0.1", '"0.1"')):
+        assert matches(Grammar.from_json_schema({"const": constant}), text, vocabulary)
+
+
+def test_an_indent_of_one_is_not_taken_for_true() -> None:
+    Grammar.from_json_schema({}, whitespace=1)
+    with pytest.raises(ValueError, match="whitespace must be"):
+        Grammar.from_json_schema({}, whitespace=True)
+
+
+def test_parts_that_are_shared_are_read_once() -> None:
+    shared: dict[str, Any] = {}
+    for _ in range(50):  # spelled out these would be 2**50
+        shared = {"properties": {"a": shared, "b": shared}}
+    Grammar.from_json_schema(shared)
 
 
 def test_kept_automata_go_with_their_vocabulary() -> None:

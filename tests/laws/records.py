@@ -75,6 +75,13 @@ VALUES = [literal(":1"), literal(":a"), then(literal(":"), repeat(LETTER, 0, 2))
 ITEMS = [literal("1"), literal("a"), repeat(LETTER, 0, 2), literal("1,1")]
 
 
+def _is_endless(key: Description) -> bool:
+    """Return True if a key has infinitely many values: those of the runs of letters."""
+    return key[0] == "sequence" and any(
+        part[0] == "repeat" and part[3] is None and part[1] != literal("0") for part in key[1]
+    )
+
+
 @st.composite
 def _members(draw: st.DrawFn, slot: int, named: bool, inner: list[Description]) -> Description:
     """Draw a way to fill a slot; `inner` are the nodes that may stand deeper."""
@@ -93,6 +100,8 @@ def _members(draw: st.DrawFn, slot: int, named: bool, inner: list[Description]) 
         values = [EMPTY, *VALUES, *inner]
     node = st.sampled_from([*values, *values, NEVER])
     bits = st.sampled_from([0, 0, 1, 1, 2, 3])
+    if draw(st.booleans()):
+        node = node.map(lambda value: ("part", value))
     variants = draw(st.lists(st.tuples(bits, node), min_size=1, max_size=2).map(tuple))
     return (slot, key, name, recorded, variants)
 
@@ -142,6 +151,8 @@ def records(draw: st.DrawFn, inner: list[Description]) -> Description:
     if any(is_scarce(member) for member in members):
         # Whether few values can meet counts is not foreseen.
         counts = tuple((0, high) for _, high in counts)
+    if any(member[3] and not _is_endless(member[1]) for member in members):
+        counts = ()  # that few texts suffice for counts is not foreseen
     if not counts:
         members = [(*member[:4], tuple((0, node) for _, node in member[4])) for member in members]
     excluded = draw(st.just(()) | st.lists(st.sampled_from("ab"), max_size=2).map(tuple))
@@ -189,3 +200,13 @@ def json_vocabularies(draw: st.DrawFn) -> VocabularyDescription:
     chosen = draw(st.lists(st.sampled_from(PIECES).map(str.encode), max_size=8, unique=True))
     tokens = [None, None, None, None, *single, *chosen, *draw(st.lists(longer, max_size=12))]
     return VocabularyDescription(tuple(tokens), (3,), len(tokens) + draw(st.integers(0, 3)))
+
+
+def wide_json_vocabulary() -> VocabularyDescription:
+    """Return all bytes and some thousand tokens of up to three pieces, whole keys among them."""
+    single = [bytes([byte]) for byte in range(256)]
+    pieces = ['"', "a", "b", "é", ESCAPED, '"a"', '"b":', '""', ",", ":1", "{", "}", "[", "]", " "]
+    pairs = [a + b for a in pieces for b in pieces]
+    texts = dict.fromkeys([*pairs, *(pair + c for pair in pairs for c in pieces)])
+    tokens = [None, None, None, None, *single, *(text.encode() for text in texts)]
+    return VocabularyDescription(tuple(tokens), (3,), len(tokens))

@@ -5,19 +5,28 @@ from __future__ import annotations
 import tempfile
 from pathlib import Path
 
+from hypothesis import assume
 from hypothesis import strategies as st
 
 from guided import _core
+from guided.errors import GrammarError
 from tests.laws.grammars import (
     GrammarDescription,
     VocabularyDescription,
+    build,
     choices,
     pick,
 )
 from tests.laws.law import law
 from tests.laws.operations import OPERATIONS, perform_all, split_anew, walk_on, walk_together
 from tests.laws.pairs import core_vocabulary, mask_tokens, pair
-from tests.laws.records import json_vocabularies, nested_records, plain_records, record_grammars
+from tests.laws.records import (
+    json_vocabularies,
+    nested_records,
+    plain_records,
+    record_grammars,
+    wide_json_vocabulary,
+)
 
 
 @law(plain_records(), json_vocabularies(), choices(10), plain=80)
@@ -32,6 +41,32 @@ def test_so_are_those_of_records_in_records(
     grammar: GrammarDescription, vocabulary: VocabularyDescription, walk: list[int]
 ) -> None:
     walk_together(grammar, vocabulary, walk)
+
+
+WIDE = wide_json_vocabulary()
+
+
+@law(record_grammars(), choices(12), plain=40, nightly=400)
+def test_masks_of_records_over_many_tokens_are_what_is_accepted(
+    grammar: GrammarDescription, walk: list[int]
+) -> None:
+    vocabulary = core_vocabulary(WIDE)
+    # What is kept of a part for the whole vocabulary is used from the second time on.
+    for steps in (walk, walk[::-1], walk, walk[1:]):
+        arena = _core.Arena()
+        try:
+            automaton = _core.Automaton(arena, build(grammar, arena), vocabulary)
+        except GrammarError:
+            assume(False)
+            raise
+        matcher = _core.Matcher(automaton)
+        for choice in [0, *steps]:
+            allowed = mask_tokens(matcher, vocabulary.words)
+            assert matcher.allowed_tokens() == allowed
+            assert [token for token in range(WIDE.size) if matcher.can_accept(token)] == allowed
+            if not allowed:
+                break
+            matcher.accept(pick(allowed, WIDE.eos, choice))
 
 
 @law(record_grammars(), json_vocabularies(), choices(40), plain=80)

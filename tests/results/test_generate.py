@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import dataclasses
+import enum
 import json
 import re
 from typing import Any, Literal
@@ -10,7 +12,7 @@ import pydantic
 import pytest
 
 from guided.decoding import Model
-from guided.errors import IncompleteError, LimitError
+from guided.errors import IncompleteError, LimitError, ValueRejected
 from guided.grammar import Grammar
 from guided.results import Result, generate
 from tests.decoding.tiny_model import tiny_network
@@ -41,6 +43,64 @@ def test_a_class_gives_an_instance(model: Model) -> None:
     assert isinstance(result.value, Answer)
     assert result.value == Answer.model_validate_json(result.text)
     assert result.value is result.value  # read once
+
+
+@dataclasses.dataclass
+class Point:
+    x: Literal[1, 2]
+
+
+class Kind(enum.Enum):
+    ONE = "one"
+    TWO = "two"
+
+
+@pytest.mark.parametrize(
+    ("python_type", "kind"),
+    [
+        (Point, Point),
+        (Kind, Kind),
+        (Literal[3, 4], int),
+        (Kind | None, (Kind, type(None))),
+        (tuple[Kind, Point], tuple),
+        (bool, bool),
+    ],
+)
+def test_a_python_type_gives_its_objects(model: Model, python_type: Any, kind: Any) -> None:
+    result = generate(model, "As JSON: ", schema=python_type, max_tokens=200)
+    assert isinstance(result.value, kind)
+    if python_type == tuple[Kind, Point]:
+        assert [type(part) for part in result.value] == [Kind, Point]
+
+
+def test_options_of_a_schema(model: Model) -> None:
+    options: dict[str, Any] = {"schema": Answer, "max_tokens": 200}
+    indented = generate(model, "As JSON: ", whitespace=2, **options)
+    assert indented.text == json.dumps(json.loads(indented.text), indent=2)
+    assert " " not in generate(model, "As JSON: ", whitespace="compact", **options).text
+    free = generate(model, "As JSON: ", property_order="any", **options)
+    assert isinstance(free.value, Answer)
+    assert set(json.loads(free.text)) >= {"sure", "level"}
+
+
+def test_a_grammar_of_a_python_type_gives_its_objects(model: Model) -> None:
+    grammar = Grammar.from_json_schema(list[Point] | None, whitespace="compact")
+    value = generate(model, "As JSON: ", grammar=grammar, max_tokens=200).value
+    assert value is None or all(isinstance(point, Point) for point in value)
+
+
+def test_a_value_that_a_validator_refuses_keeps_its_text(model: Model) -> None:
+    class Never(pydantic.BaseModel):
+        x: Literal[1]
+
+        @pydantic.model_validator(mode="after")
+        def refuse(self) -> Never:
+            raise ValueError("never")
+
+    result = generate(model, "As JSON: ", grammar=Grammar.from_json_schema(Never), max_tokens=50)
+    with pytest.raises(ValueRejected, match="Never: Value error, never") as caught:
+        _ = result.value
+    assert caught.value.text == result.text
 
 
 def test_a_regex_gives_text(model: Model) -> None:
@@ -145,6 +205,17 @@ def test_statistics_add_up(model: Model) -> None:
         ({"schema": {}, "grammar": "a"}, TypeError, "found schema and grammar"),
         ({"grammar": "root ::= 'a'"}, TypeError, "grammar must be a guided.Grammar, found str"),
         ({"choices": "yes"}, TypeError, "choices must be a list of strings"),
+        (
+            {"regex": "a", "whitespace": 2},
+            TypeError,
+            "whitespace goes with schema; for a grammar, give it to Grammar.from_json_schema",
+        ),
+        ({"property_order": "any"}, TypeError, "property_order goes with schema"),
+        (
+            {"schema": {}, "property_order": "random"},
+            ValueError,
+            'property_order must be "schema" or "any", not \'random\'',
+        ),
         ({"max_tokens": 0}, ValueError, "max_tokens must be at least 1, found 0"),
         ({"max_tokens": 1.5}, TypeError, "max_tokens must be an int, found 1.5"),
         ({"top_p": 2.0}, ValueError, "top_p must be from 0 to 1, found 2.0"),

@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import json
+from typing import Literal
+
 import pytest
 
 from guided.decoding import Model
@@ -59,3 +62,11 @@ def test_a_list_of_prompts_is_refused(model: Model) -> None:
 def test_errors_in_the_arguments_come_at_once(model: Model) -> None:
     with pytest.raises(TypeError, match="at most one constraint"):
         stream(model, "x", regex="a", choices=["a"])
+
+
+def test_a_schema_streams_with_its_options_and_ends_in_a_value(model: Model) -> None:
+    running = stream(model, "Go: ", schema=list[Literal[1, 2]], whitespace="compact")
+    text = "".join(running)
+    assert " " not in text
+    if running.result.is_complete:
+        assert running.result.value == json.loads(text)

@@ -7,5 +7,32 @@ nothing fits.
 """
 
 from guided.text.json_schema.compiler import CompiledSchema, compile_schema
+from guided.text.json_schema.options import (
+    Escapes,
+    Formats,
+    PropertyOrder,
+    Unsupported,
+    Whitespace,
+    check_options,
+)
+from guided.text.json_schema.python_types import (
+    SchemaLike,
+    is_python_type,
+    read_value,
+    type_adapter,
+)
 
-__all__ = ["CompiledSchema", "compile_schema"]
+__all__ = [
+    "CompiledSchema",
+    "Escapes",
+    "Formats",
+    "PropertyOrder",
+    "SchemaLike",
+    "Unsupported",
+    "Whitespace",
+    "check_options",
+    "compile_schema",
+    "is_python_type",
+    "read_value",
+    "type_adapter",
+]

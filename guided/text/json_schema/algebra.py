@@ -1,16 +1,20 @@
 """Intersection and union of shapes.
 
-Both are total and cheap: an alternative whose constraints contradict each other is kept, and found
-out where it is written (`contradictions`), so that nothing is compared that nobody asks for.
+Both are cheap: of two single alternatives a contradiction is kept, and found out where it is
+written (`contradictions`), so that nothing is compared that nobody asks for. Only where unions are
+multiplied are alternatives that nothing fits struck out.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from typing import TypeVar
+from typing import TYPE_CHECKING, TypeVar
 
 from guided.errors import LimitError
+from guided.text.json_schema.budget import MAX_ALTERNATIVES, TooManyError
+from guided.text.json_schema.children import join
 from guided.text.json_schema.document import Subschema
+from guided.text.json_schema.seen import join_items, join_keys
 from guided.text.json_schema.shapes import (
     ANY_ARRAYS,
     ANY_NUMBERS,
@@ -19,7 +23,6 @@ from guided.text.json_schema.shapes import (
     ANYTHING,
     ArrayShape,
     Bound,
-    Child,
     Count,
     Finite,
     NumberShape,
@@ -32,19 +35,36 @@ from guided.text.json_schema.shapes import (
     type_names,
 )
 
-# Bounds the product of unions: anyOf beside anyOf multiplies the branches.
-MAX_ALTERNATIVES = 10_000
+if TYPE_CHECKING:
+    from guided.text.json_schema.emptiness import Emptiness
 
 # Bounds a union itself: branches that differ a little may double at each level of nesting.
 MAX_UNION = 30_000
 
+# Products up to this size are not worth looking through for alternatives that nothing fits.
+_FEW = 4
+
 Alternative = TypeVar("Alternative")
+Part = TypeVar("Part")
+Scalar = TypeVar("Scalar", NumberShape, StringShape)
+
+# Alternatives that are compared with each other to leave out those that others hold.
+_MAX_ABSORBED = 300
 
 
-def intersect(a: Shape, b: Shape, at: Subschema, tokens: tuple[str | int, ...]) -> Shape:
+def intersect(
+    a: Shape,
+    b: Shape,
+    at: Subschema,
+    tokens: tuple[str | int, ...],
+    emptiness: Emptiness | None = None,
+) -> Shape:
     """Return what both allow.
 
     `tokens` lead from `at` to what made `b`, for the message if nothing is left.
+
+    Raises:
+        TooManyError: the product of their alternatives is too large.
     """
     if a is ANYTHING:
         return b
@@ -52,10 +72,10 @@ def intersect(a: Shape, b: Shape, at: Subschema, tokens: tuple[str | int, ...]) 
         return a
     shape = Shape(
         a.simple & b.simple,
-        _meet_all(a.numbers, b.numbers, ANY_NUMBERS, _meet_numbers),
-        _meet_all(a.strings, b.strings, ANY_STRINGS, _meet_strings),
-        _meet_all(a.arrays, b.arrays, ANY_ARRAYS, _meet_arrays),
-        _meet_all(a.objects, b.objects, ANY_OBJECTS, _meet_objects),
+        product(a.numbers, b.numbers, ANY_NUMBERS, meet_numbers, emptiness),
+        product(a.strings, b.strings, ANY_STRINGS, meet_strings, emptiness),
+        product(a.arrays, b.arrays, ANY_ARRAYS, meet_arrays, emptiness),
+        product(a.objects, b.objects, ANY_OBJECTS, meet_objects, emptiness),
     )
     if not is_nothing(shape):
         return shape
@@ -71,42 +91,23 @@ def unite(shapes: Sequence[Shape]) -> Shape:
         simple |= shape.simple
     united = Shape(
         simple,
-        _unite_all([shape.numbers for shape in shapes], ANY_NUMBERS),
-        _gather_values(_unite_all([shape.strings for shape in shapes], ANY_STRINGS)),
-        _unite_all([shape.arrays for shape in shapes], ANY_ARRAYS),
-        _unite_all([shape.objects for shape in shapes], ANY_OBJECTS),
+        unite_all([shape.numbers for shape in shapes], ANY_NUMBERS),
+        _gather_values(unite_all([shape.strings for shape in shapes], ANY_STRINGS)),
+        unite_all([shape.arrays for shape in shapes], ANY_ARRAYS),
+        unite_all([shape.objects for shape in shapes], ANY_OBJECTS),
     )
     if not is_nothing(united):
         return united
     return united._replace(reason=next((s.reason for s in shapes if s.reason is not None), None))
 
 
-def join(a: Child, b: Child) -> Child:
-    """Return the part that must fit both."""
-    if not a or a == b:
-        return b
-    if not b:
-        return a
-    return a + tuple(schema for schema in b if schema not in a)
-
-
-def _disjoint(a: Shape, b: Shape, at: Subschema, tokens: tuple[str | int, ...]) -> Reason:
-    return Reason(
-        f"no value fits both: one part of the schema allows {type_names(a)},"
-        f" another {type_names(b)}",
-        at,
-        tokens,
-        "let them share a type, or take one of them out",
-    )
-
-
-def _unite_all(
-    parts: list[tuple[Alternative, ...]], anything: tuple[Alternative, ...]
+def unite_all(
+    parts: Sequence[tuple[Alternative, ...]], anything: tuple[Alternative, ...]
 ) -> tuple[Alternative, ...]:
     """Join alternatives, each once; one that is not constrained swallows the others."""
     # By identity: branches that refer to one schema share it, and would double at each level.
     known = {id(alternative): alternative for part in parts for alternative in part}
-    if id(anything[0]) in known:
+    if id(anything[0]) in known and not any(getattr(one, "seen", None) for one in known.values()):
         return anything
     if len(known) > MAX_UNION:
         raise LimitError(
@@ -115,63 +116,101 @@ def _unite_all(
     return tuple(known.values())
 
 
-def _gather_values(strings: tuple[StringShape, ...]) -> tuple[StringShape, ...]:
-    """Make one alternative of all that only list values: many branches of a const are an enum."""
-    if len(strings) < 2:
-        return strings
-    gathered: dict[str, None] = {}
-    first: Finite[str] | None = None
-    others: list[StringShape] = []
-    for shape in strings:
-        if shape.values is None or shape.minimum or shape.maximum or shape.patterns:
-            others.append(shape)
-        else:
-            first = first or shape.values
-            gathered.update(dict.fromkeys(shape.values.members))
-    if first is not None:
-        others.append(StringShape(values=first._replace(members=tuple(gathered))))
-    return tuple(others)
-
-
-def _meet_all(
+def product(
     left: tuple[Alternative, ...],
     right: tuple[Alternative, ...],
     anything: tuple[Alternative, ...],
     meet: Callable[[Alternative, Alternative], Alternative],
+    emptiness: Emptiness | None,
 ) -> tuple[Alternative, ...]:
+    """Return what fits an alternative of `left` and one of `right`."""
     if left is right or right is anything:
         return left
     if left is anything:
         return right
-    if len(left) * len(right) > MAX_ALTERNATIVES and len(left) > 1 and len(right) > 1:
-        raise LimitError(
-            f"the schema combines {len(left)} and {len(right)} alternatives with each other",
-            limit="alternatives of one type",
-            value=MAX_ALTERNATIVES,
-        )
-    return tuple(meet(a, b) for a in left for b in right)
+    if len(left) == 1 and len(right) == 1:
+        return (meet(left[0], right[0]),)
+    if not left or not right:
+        return ()
+    # (A or B) and (A or C) is A or (B and C).
+    shared = {id(a): a for a in left}.keys() & {id(b) for b in right}
+    found = [a for a in left if id(a) in shared]
+    if shared:
+        left = tuple(a for a in left if id(a) not in shared)
+        right = tuple(b for b in right if id(b) not in shared)
+    if emptiness is None or len(left) * len(right) <= _FEW:
+        return (*found, *(meet(a, b) for a in left for b in right))
+    emptiness.budget.spend(len(left), len(right))
+    for a in left:
+        for b in right:
+            both = meet(a, b)
+            if not emptiness.alternative(both):
+                found.append(both)
+        if len(found) > MAX_ALTERNATIVES:
+            raise TooManyError(len(left), len(right))
+    # One that nothing fits is kept, to say why.
+    return tuple(absorb(found)) or (meet(left[0], right[0]),)
 
 
-def _meet_numbers(a: NumberShape, b: NumberShape) -> NumberShape:
-    return NumberShape(
+def absorb(alternatives: list[Alternative]) -> list[Alternative]:
+    """Leave out objects that ask for all that others ask for, and more."""
+    if not 1 < len(alternatives) <= _MAX_ABSORBED:
+        return alternatives
+    marked = [(_demands(one), one) for one in alternatives if isinstance(one, ObjectShape)]
+    if len(marked) < len(alternatives):
+        return alternatives
+    kept: list[tuple[frozenset[object], ObjectShape]] = []
+    for demands, one in sorted(marked, key=lambda pair: len(pair[0])):
+        if not any(wide <= demands and other.seen == one.seen for wide, other in kept):
+            kept.append((demands, one))
+    if len(kept) == len(alternatives):
+        return alternatives
+    left = {id(one) for _, one in kept}
+    return [one for one in alternatives if id(one) in left]
+
+
+def _demands(shape: ObjectShape) -> frozenset[object]:
+    """Return what an alternative asks for, as things that can be compared."""
+    demands: set[object] = {*shape.required, *map(id, shape.groups), *map(id, shape.some)}
+    demands.update(shape.keys)
+    demands.update(shape.owes)
+    if shape.minimum is not None:
+        demands.add(("minimum", shape.minimum.value))
+    if shape.maximum is not None:
+        demands.add(("maximum", shape.maximum.value))
+    return frozenset(demands)
+
+
+def meet_numbers(a: NumberShape, b: NumberShape) -> NumberShape:
+    """Return the numbers that fit both."""
+    shape = NumberShape(
         a.is_integer or b.is_integer,
         _higher(a.low, b.low),
         _lower(a.high, b.high),
         _meet_values(a.values, b.values),
+        _join(a.multiples, b.multiples),
+        _join(a.excluded, b.excluded),
     )
+    return _without_listed(shape) if shape.excluded and shape.values else shape
 
 
-def _meet_strings(a: StringShape, b: StringShape) -> StringShape:
-    known = {pattern.text for pattern in a.patterns}
-    return StringShape(
+def meet_strings(a: StringShape, b: StringShape) -> StringShape:
+    """Return the strings that fit both."""
+    texts = {pattern.text for pattern in a.patterns}
+    names = {one.name for one in a.formats}
+    shape = StringShape(
         larger(a.minimum, b.minimum),
         smaller(a.maximum, b.maximum),
-        a.patterns + tuple(pattern for pattern in b.patterns if pattern.text not in known),
+        a.patterns + tuple(pattern for pattern in b.patterns if pattern.text not in texts),
         _meet_values(a.values, b.values),
+        a.formats + tuple(one for one in b.formats if one.name not in names),
+        _join(a.excluded, b.excluded),
     )
+    return _without_listed(shape) if shape.excluded and shape.values else shape
 
 
-def _meet_arrays(a: ArrayShape, b: ArrayShape) -> ArrayShape:
+def meet_arrays(a: ArrayShape, b: ArrayShape) -> ArrayShape:
+    """Return the arrays that fit both."""
     if len(a.prefix) < len(b.prefix):
         prefix = a.prefix + (a.rest,) * (len(b.prefix) - len(a.prefix))
         other = b.prefix
@@ -183,25 +222,29 @@ def _meet_arrays(a: ArrayShape, b: ArrayShape) -> ArrayShape:
         join(a.rest, b.rest),
         larger(a.minimum, b.minimum),
         smaller(a.maximum, b.maximum),
+        _join(a.contains, b.contains),
+        a.unique or b.unique,
+        join_items(a.seen, b.seen),
     )
 
 
-def _meet_objects(a: ObjectShape, b: ObjectShape) -> ObjectShape:
-    properties = {
-        name: join(child, b.properties.get(name, b.additional))
-        for name, child in a.properties.items()
-    }
-    for name, child in b.properties.items():
-        if name not in properties:
-            properties[name] = join(a.additional, child)
-    return ObjectShape(properties, {**a.required, **b.required}, join(a.additional, b.additional))
+def meet_objects(a: ObjectShape, b: ObjectShape) -> ObjectShape:
+    """Return the objects that fit both."""
+    return ObjectShape(
+        _join(a.groups, b.groups),
+        {**a.required, **b.required} if a.required and b.required else a.required or b.required,
+        join(a.keys, b.keys),
+        larger(a.minimum, b.minimum),
+        smaller(a.maximum, b.maximum),
+        _join(a.owes, b.owes),
+        _join(a.some, b.some),
+        join_keys(a.seen, b.seen),
+    )
 
 
-def _meet_values(a: Finite[Value] | None, b: Finite[Value] | None) -> Finite[Value] | None:
-    if a is None or b is None:
-        return a if b is None else b
-    allowed = set(b.members)
-    return b._replace(members=tuple(value for value in a.members if value in allowed))
+def lists_only(shape: NumberShape | StringShape) -> bool:
+    """Return True if a shape lists values and says nothing else."""
+    return shape.values is not None and shape._replace(values=None) == type(shape)()
 
 
 def larger(a: Count | None, b: Count | None) -> Count | None:
@@ -216,6 +259,66 @@ def smaller(a: Count | None, b: Count | None) -> Count | None:
     if a is None or b is None:
         return a if b is None else b
     return b if b.value < a.value else a
+
+
+def _disjoint(a: Shape, b: Shape, at: Subschema, tokens: tuple[str | int, ...]) -> Reason:
+    return Reason(
+        f"no value fits both: one part of the schema allows {type_names(a)},"
+        f" another {type_names(b)}",
+        at,
+        tokens,
+        "let them share a type, or take one of them out",
+    )
+
+
+def _gather_values(strings: tuple[StringShape, ...]) -> tuple[StringShape, ...]:
+    """Make one alternative of all that only list values: many branches of a const are an enum."""
+    if len(strings) < 2:
+        return strings
+    gathered: dict[str, None] = {}
+    first: Finite[str] | None = None
+    others: list[StringShape] = []
+    for shape in strings:
+        if shape.values is None or not lists_only(shape):
+            others.append(shape)
+        else:
+            first = first or shape.values
+            gathered.update(dict.fromkeys(shape.values.members))
+    if first is not None:
+        others.append(StringShape(values=first._replace(members=tuple(gathered))))
+    return tuple(others)
+
+
+def _join(a: tuple[Part, ...], b: tuple[Part, ...]) -> tuple[Part, ...]:
+    """Join two lists of things that must all hold, each once."""
+    if not b or a is b:
+        return a
+    if not a:
+        return b
+    known = set(map(id, a))
+    more = tuple(part for part in b if id(part) not in known)
+    return a + more if more else a
+
+
+def _meet_values(a: Finite[Value] | None, b: Finite[Value] | None) -> Finite[Value] | None:
+    if a is None or b is None:
+        return a if b is None else b
+    allowed = set(b.members)
+    return b._replace(members=tuple(value for value in a.members if value in allowed))
+
+
+def _without_listed(shape: Scalar) -> Scalar:
+    """Take excluded values out of the list of those allowed."""
+    listed = [one.values.members for one in shape.excluded if one.values and lists_only(one)]
+    if shape.values is None or not listed:
+        return shape
+    out = set().union(*listed)
+    return shape._replace(
+        values=shape.values._replace(
+            members=tuple(v for v in shape.values.members if v not in out)
+        ),
+        excluded=tuple(one for one in shape.excluded if not lists_only(one)),
+    )
 
 
 def _higher(a: Bound | None, b: Bound | None) -> Bound | None:

@@ -4,26 +4,32 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from guided.text.json_schema.array_records import ArrayDraft, counts, simplify
+from guided.text.json_schema.children import is_false
 from guided.text.json_schema.contradictions import contrary_counts, too_few_places
+from guided.text.json_schema.obligations import TooManyError
 from guided.text.json_schema.prelude import list_of, more_of
+from guided.text.json_schema.productivity import NOTHING, Written
 from guided.text.json_schema.shapes import ArrayShape
 from guided.text.json_schema.strings import NEVER
+from guided.text.json_schema.unique_arrays import UniqueDraft
 
 if TYPE_CHECKING:
     from guided.text.json_schema.writer import Writer
 
-Written = tuple[int, frozenset[int]]
-NOTHING: Written = (NEVER, frozenset())
-
 
 def write_array(writer: Writer, shape: ArrayShape, level: int) -> Written:
     """Return the node for the arrays of a shape, and the nodes in doubt that each needs."""
+    if shape.contains or shape.unique is not None:
+        shape = simplify(shape)
     arena, layout = writer.arena, writer.prelude.layout(level)
     minimum = 0 if shape.minimum is None else shape.minimum.value
     maximum = None if shape.maximum is None else shape.maximum.value
     writer.reason = contrary_counts(shape.minimum, shape.maximum, "array", "items")
     if writer.reason is not None:
         return NOTHING
+    if shape.contains or shape.unique is not None:
+        return _record(writer, shape, level)
     prefix, rest, maximum = _items(writer, shape, level, maximum)
     if maximum is not None and maximum < minimum:
         if shape.minimum is not None and maximum == len(prefix):
@@ -52,6 +58,40 @@ def write_array(writer: Writer, shape: ArrayShape, level: int) -> Written:
     return layout.enclose(arena, "[]", content, minimum == 0), needs
 
 
+def _record(writer: Writer, shape: ArrayShape, level: int) -> Written:
+    """Write an array of which some items are counted, or all must differ."""
+    for contains in shape.contains:
+        writer.reason = contrary_counts(*counts(contains, 0), "array", "items that fit contains")
+        if writer.reason is not None:
+            return NOTHING
+    while True:
+        try:
+            draft = _draft(writer, shape, level)
+            break
+        except TooManyError as error:
+            contains = shape.contains[error.index]
+            writer.reader.refuse(
+                contains.at, contains.keyword, f'"{contains.keyword}" {error.fact}'
+            )
+            kept = shape.contains[: error.index] + shape.contains[error.index + 1 :]
+            shape = shape._replace(contains=kept)
+    writer.reason = draft.failure()
+    if writer.reason is not None:
+        return NOTHING
+    return draft.node(), draft.needs()
+
+
+def _draft(writer: Writer, shape: ArrayShape, level: int) -> ArrayDraft:
+    if shape.unique is None:
+        draft = ArrayDraft(writer, shape, level)
+        draft.write_items()
+        return draft
+    unique = UniqueDraft(writer, shape, level)
+    unique.write_items()
+    unique.tell_apart(shape.unique)
+    return unique
+
+
 def _items(
     writer: Writer, shape: ArrayShape, level: int, maximum: int | None
 ) -> tuple[list[int], int, int | None]:
@@ -69,7 +109,7 @@ def _items(
         prefix.append(node)
     if maximum is not None and maximum <= len(prefix):
         return prefix, NEVER, maximum
-    if any(schema.value is False for schema in shape.rest):
+    if is_false(shape.rest):
         writer.reason = None
         return prefix, NEVER, len(prefix)
     rest = writer.value(shape.rest, level + 1)

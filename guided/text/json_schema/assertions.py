@@ -6,14 +6,14 @@ A handler takes the facts gathered so far, the schema, the keyword and its value
 from __future__ import annotations
 
 import math
-from collections.abc import Callable
+from collections.abc import Callable, Collection
 from decimal import Decimal
 
 from guided.errors import LimitError, SchemaError
 from guided.text.json_schema.algebra import larger, smaller
 from guided.text.json_schema.document import Json, Subschema, describe
 from guided.text.json_schema.facts import Facts
-from guided.text.json_schema.shapes import OF_TYPE, Bound, Count, Pattern
+from guided.text.json_schema.shapes import OF_TYPE, Bound, Count, Multiple, Pattern
 
 # Digits before or after the point of a number in a schema; automata grow with them.
 MAX_DIGITS = 1_000
@@ -21,6 +21,8 @@ MAX_DIGITS = 1_000
 # No text gets this long, so a larger maximum says nothing; the core counts to 2**30.
 MAX_COUNT = 1_000_000_000
 
+
+_STR = {str}
 
 Handler = Callable[[Facts, Subschema, str, Json], None]
 
@@ -36,6 +38,9 @@ def malformed(schema: Subschema, keyword: str, value: Json, wanted: str) -> Sche
 
 def read_type(facts: Facts, schema: Subschema, keyword: str, value: Json) -> None:
     """`type`: a name or a list of names."""
+    if isinstance(value, str) and value in OF_TYPE:
+        facts.types = [value]
+        return
     names = value if isinstance(value, list) else [value]
     if not names:
         raise malformed(schema, keyword, value, "a type or an array of at least one type")
@@ -137,9 +142,66 @@ def read_bound(facts: Facts, schema: Subschema, keyword: str, value: Json) -> No
 
 def read_required(facts: Facts, schema: Subschema, keyword: str, value: Json) -> None:
     """`required`: a list of names."""
-    if not isinstance(value, list) or not all(isinstance(name, str) for name in value):
+    if not is_names(value):
         raise malformed(schema, keyword, value, "an array of property names")
     facts.required = dict.fromkeys(value, schema)
+
+
+def read_bound_or_flag(facts: Facts, schema: Subschema, keyword: str, value: Json) -> None:
+    """`exclusiveMinimum` and `exclusiveMaximum`: numbers, in draft 4 how the bound beside is meant.
+
+    There too numbers, as later drafts have them, are taken at their word.
+    """
+    if not isinstance(value, bool) or schema.draft > 4:
+        read_bound(facts, schema, keyword, value)
+
+
+def read_multiple(facts: Facts, schema: Subschema, keyword: str, value: Json) -> None:
+    """`multipleOf`: a number above 0."""
+    number = read_number(schema, (keyword,), value)
+    if number <= 0:
+        raise malformed(schema, keyword, value, "a number above 0")
+    facts.multiple = Multiple(number, schema)
+
+
+def read_unique(facts: Facts, schema: Subschema, keyword: str, value: Json) -> None:
+    """`uniqueItems`."""
+    if not isinstance(value, bool):
+        raise malformed(schema, keyword, value, "true or false")
+    if value:
+        facts.has_rare = True
+        facts.unique = schema
+
+
+def read_min_properties(facts: Facts, schema: Subschema, keyword: str, value: Json) -> None:
+    """`minProperties`."""
+    count = read_minimum_count(schema, keyword, value)
+    facts.has_rare = True
+    facts.object_minimum = count if count.value else None
+
+
+def read_max_properties(facts: Facts, schema: Subschema, keyword: str, value: Json) -> None:
+    """`maxProperties`."""
+    facts.has_rare = True
+    facts.object_maximum = read_maximum_count(schema, keyword, value)
+
+
+def read_dependent_required(facts: Facts, schema: Subschema, keyword: str, value: Json) -> None:
+    """`dependentRequired`: names, and the names that each asks for."""
+    if not isinstance(value, dict) or not all(map(is_names, value.values())):
+        raise malformed(schema, keyword, value, "an object of arrays of property names")
+    facts.has_rare = True
+    facts.owes += tuple((name, owed, schema) for name, more in value.items() for owed in more)
+
+
+def is_names(value: Json) -> bool:
+    """Return True for a list of property names."""
+    return isinstance(value, list) and are_strings(value)
+
+
+def are_strings(values: Collection[Json]) -> bool:
+    """Return True if all values are strings."""
+    return set(map(type, values)) <= _STR or all(isinstance(value, str) for value in values)
 
 
 ASSERTIONS: dict[str, Handler] = {
@@ -151,7 +213,12 @@ ASSERTIONS: dict[str, Handler] = {
     "maxItems": read_max_items,
     "minimum": read_bound,
     "maximum": read_bound,
-    "exclusiveMinimum": read_bound,
-    "exclusiveMaximum": read_bound,
+    "exclusiveMinimum": read_bound_or_flag,
+    "exclusiveMaximum": read_bound_or_flag,
+    "multipleOf": read_multiple,
     "required": read_required,
+    "uniqueItems": read_unique,
+    "minProperties": read_min_properties,
+    "maxProperties": read_max_properties,
+    "dependentRequired": read_dependent_required,
 }

@@ -6,16 +6,31 @@ import json
 from collections.abc import Mapping
 from dataclasses import dataclass
 from decimal import Decimal, InvalidOperation
-from typing import Literal
+from typing import TYPE_CHECKING, Any
 
 from guided._core import Arena
 from guided.errors import LimitError, SchemaError
-from guided.text.json_schema.document import Document, Json, describe
-from guided.text.json_schema.prelude import Whitespace, prelude
+from guided.text.json_schema.document import Document, Json
+from guided.text.json_schema.options import (
+    Escapes,
+    Formats,
+    PropertyOrder,
+    Unsupported,
+    Whitespace,
+    check_options,
+)
+from guided.text.json_schema.prelude import prelude
+from guided.text.json_schema.python_types import (
+    SchemaLike,
+    is_python_type,
+    type_adapter,
+    type_schema,
+)
 from guided.text.json_schema.reader import Reader
 from guided.text.json_schema.writer import Writer
 
-MAX_INDENT = 16
+if TYPE_CHECKING:
+    from referencing import Registry
 
 
 @dataclass(frozen=True, slots=True)
@@ -37,39 +52,55 @@ class CompiledSchema:
 
 
 def compile_schema(
-    schema: Json,
+    schema: SchemaLike,
     *,
     whitespace: Whitespace = "flexible",
-    unsupported: Literal["refuse", "ignore"] = "refuse",
+    property_order: PropertyOrder = "schema",
+    escapes: Escapes = "minimal",
+    formats: Formats = "assert",
+    unsupported: Unsupported = "refuse",
+    registry: Registry[Any] | None = None,
 ) -> CompiledSchema:
     """Compile a JSON Schema to the texts of the JSON values that fit it.
 
     Args:
-        schema: a dict or bool as from json.loads, JSON text (str or bytes), or a pydantic class.
+        schema: a dict or bool as from json.loads, JSON text (str or bytes), or a Python type.
         whitespace: "flexible" lets up to 40 blanks stand between two tokens, "compact" none; a
-            number is the indent of json.dumps. There is none before or after the value.
-        unsupported: what to do about keywords that cannot be enforced.
+            number is the indent of json.dumps; another text is a pattern, as in `re`, of the
+            blanks in each gap. There are none before or after the value.
+        property_order: "schema" writes properties in the order of the schema; "any" in any.
+        escapes: "minimal" spells characters as json.dumps does, with ensure_ascii or without;
+            "any" also lets `\\u0061` stand for `a`, in declared keys too.
+        formats: "assert" enforces `format`, "annotate" lets it pass.
+        unsupported: "refuse" raises for what cannot be enforced exactly; "ignore" goes without it.
+        registry: the documents that references may lead to beside this one.
 
     Raises:
         SchemaError: the schema is malformed, or nothing fits it.
         UnsupportedError: a keyword cannot be enforced exactly.
         LimitError: the schema is too large in some way.
+        ValueError, TypeError: an option is none of its choices.
     """
-    _check_options(whitespace, unsupported)
-    document = Document(load_schema(schema))
-    reader = Reader(document, unsupported)
-    writer = Writer(reader, prelude(whitespace))
+    check_options(whitespace, property_order, escapes, formats, unsupported, registry)
+    document = Document(load_schema(schema), registry=registry)
+    reader = Reader(document, unsupported, formats=formats)
+    writer = Writer(reader, prelude(whitespace, escapes), property_order=property_order)
     start = writer.write((document.root,))
+    reader.release()
     return CompiledSchema(writer.arena, start, list(reader.not_enforced), list(reader.unknown))
 
 
-def load_schema(schema: Json) -> Json:
+def load_schema(schema: SchemaLike) -> Json:
     """Return a schema as a dict or bool, whatever form it was given in."""
-    if isinstance(schema, type) and hasattr(schema, "model_json_schema"):
-        return schema.model_json_schema()
-    if not isinstance(schema, str | bytes | bytearray):
-        return _check_kind(schema)
+    if is_python_type(schema):
+        return type_schema(type_adapter(schema))
+    if not isinstance(schema, (str, bytes, bytearray)):
+        if isinstance(schema, Mapping) and not isinstance(schema, dict):
+            return dict(schema)
+        return schema  # the reader says which values are no schema
     try:
+        if isinstance(schema, str) and not schema.startswith(_BYTE_ORDER_MARK):
+            return _DECODER.decode(schema)
         return json.loads(schema, parse_float=Decimal, parse_constant=_no_constant)
     except json.JSONDecodeError as error:
         raise SchemaError(
@@ -93,34 +124,12 @@ def load_schema(schema: Json) -> Json:
         ) from error
 
 
-def _check_kind(schema: Json) -> Json:
-    """Return a schema that is no text; refuse what is no JSON at all, such as `list[int]`."""
-    if schema is None or isinstance(schema, dict | bool | list | int | float | Decimal):
-        return schema  # the reader says which of these is no schema
-    if isinstance(schema, Mapping):
-        return dict(schema)
-    raise SchemaError(
-        f"a schema is an object, true or false, found {describe(schema)}",
-        pointer="",
-        mend="give a dict, JSON text or a pydantic class; for another type,"
-        " pydantic.TypeAdapter(type).json_schema()",
-    )
-
-
 def _no_constant(name: str) -> None:
     raise SchemaError(
         f"the schema is not JSON: there is no {name}", pointer="", mend="write a number of digits"
     )
 
 
-def _check_options(whitespace: Whitespace, unsupported: str) -> None:
-    if isinstance(whitespace, bool) or not (
-        whitespace in ("flexible", "compact")
-        or (isinstance(whitespace, int) and 0 <= whitespace <= MAX_INDENT)
-    ):
-        raise ValueError(
-            f'whitespace must be "flexible", "compact" or an indent from 0 to {MAX_INDENT},'
-            f" not {whitespace!r}"
-        )
-    if unsupported not in ("refuse", "ignore"):
-        raise ValueError(f'unsupported must be "refuse" or "ignore", not {unsupported!r}')
+# What json.loads makes anew on each call, which takes longer than reading a small schema.
+_DECODER = json.JSONDecoder(parse_float=Decimal, parse_constant=_no_constant)
+_BYTE_ORDER_MARK = "\ufeff"

@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-from decimal import Decimal
 from typing import NamedTuple
 
 from guided._core import Arena
+from guided.text.json_schema.decimals import digits_of
+from guided.text.json_schema.number_sets import End
 
 EMPTY, NEVER = 0, 1
 
@@ -37,19 +38,16 @@ def point_zero(arena: Arena) -> int:
     return arena.choice([EMPTY, arena.literal(".0")])
 
 
-def _edge(end: tuple[Decimal, bool]) -> _Edge:
-    whole, _, fraction = f"{end[0].copy_abs():f}".partition(".")
-    return _Edge(whole.lstrip("0") or "0", fraction.rstrip("0"), end[1])
+def magnitude_between(arena: Arena, bottom: End, top: End | None, tail: int | None = None) -> int:
+    """Match the unsigned numbers from `bottom` to `top` (None: no end).
 
-
-def magnitude_between(
-    arena: Arena, bottom: tuple[Decimal, bool], top: tuple[Decimal, bool] | None, is_integer: bool
-) -> int:
-    """Match the unsigned numbers from `bottom` to `top` (None: no end)."""
-    if top is not None and top[0] < bottom[0]:
+    `tail`: match integers only, and this behind them; both ends are closed then.
+    """
+    if top is not None and top.value < bottom.value:
         return NEVER
-    low, high = _edge(bottom), None if top is None else _edge(top)
-    return _Range(arena, low, high, is_integer).node()
+    low = _Edge(*digits_of(bottom.value), bottom.is_open)
+    high = None if top is None else _Edge(*digits_of(top.value), top.is_open)
+    return _Range(arena, low, high, tail).node()
 
 
 class _Range:
@@ -59,11 +57,11 @@ class _Range:
     are the edges that are still to be compared with, None when the number is already inside.
     """
 
-    def __init__(self, arena: Arena, low: _Edge, high: _Edge | None, is_integer: bool) -> None:
+    def __init__(self, arena: Arena, low: _Edge, high: _Edge | None, tail: int | None) -> None:
         self.arena = arena
         self.low = low
         self.high = high
-        self.is_integer = is_integer
+        self.tail = tail
 
     def node(self) -> int:
         """Match them, by the number of digits before the point."""
@@ -143,8 +141,8 @@ class _Range:
 
     def _fraction(self, low: _Edge | None, high: _Edge | None) -> int:
         """Match the fraction, or none, after digits that equal those of the edges."""
-        if self.is_integer:
-            return point_zero(self.arena)
+        if self.tail is not None:
+            return self.tail
         some = self.arena.sequence([self.arena.literal("."), self._decimals(low, high)])
         return self._or_end(some, 0, low, high)
 

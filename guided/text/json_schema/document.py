@@ -1,68 +1,80 @@
-"""A schema document: its dialect, its subschemas and their places, its references."""
+"""A schema document: its subschemas, and what references in it lead to.
+
+What the reader of keywords needs:
+
+- `document.root`, and `document.subschema(value, parent, path)` for each schema inside another one;
+- `document.target(schema, keyword)`: what `$ref`, `$dynamicRef` or `$recursiveRef` of a schema
+  leads to;
+- `schema.draft`: the draft that says what the keywords of this schema mean. It differs from
+  `document.draft` where an embedded or remote resource names another one. `$dynamicRef` is a
+  keyword in 2020 alone, `$recursiveRef` in 2019 alone; up to draft 7 a `$ref` overrides all that
+  stands beside it;
+- `document.refuse`, to be set by the reader: what to do about a dialect that is not known.
+
+A reference that is a plain pointer is followed at once. Whatever else it may be, it is looked up
+among the identifiers of its resource, of the document, and of the registry, in this order.
+
+Dynamic references: a schema is read within a `Scope`, its resource together with the dynamic
+anchors of the resources that led there. Each scope has its own subschemas, so the target of a
+dynamic reference is a function of the subschema as that of any other. Without dynamic anchors there
+is one scope a resource.
+"""
 
 from __future__ import annotations
 
-import difflib
-from typing import Any
-from urllib.parse import unquote, urljoin
+from collections.abc import Callable
+from functools import cached_property
+from typing import TYPE_CHECKING, Any
+from urllib.parse import unquote
 
-from guided.errors import SchemaError, UnsupportedError
+from guided.errors import UnsupportedError
+from guided.text.json_schema.collection import Collection
+from guided.text.json_schema.dialects import LATEST
+from guided.text.json_schema.places import Json, Path, Subschema, describe, escape_token
+from guided.text.json_schema.references import (
+    DOCUMENTATION,
+    NOTHING,
+    ambiguous_name,
+    child_of,
+    no_such_anchor,
+    no_such_child,
+    not_a_string,
+    not_recursive,
+    split_pointer,
+    too_many_ways,
+)
+from guided.text.json_schema.resources import (
+    RECURSIVE,
+    Resource,
+    Scope,
+    find_keys,
+    has_identifier,
+    without,
+)
 
-# What json.loads gives, with Decimal beside float; the one place where the types of a value are
-# open.
-Json = Any
+if TYPE_CHECKING:
+    from referencing import Registry
 
-DOCUMENTATION = "docs/json-schema.md"
+__all__ = [
+    "DOCUMENTATION",
+    "LATEST",
+    "Document",
+    "Json",
+    "Path",
+    "Subschema",
+    "describe",
+    "escape_token",
+]
 
-_DIALECTS = {
-    "draft-04": 4,
-    "draft-06": 6,
-    "draft-07": 7,
-    "draft/2019-09": 2019,
-    "draft/2020-12": 2020,
-}
-LATEST = 2020
+# Dynamic anchors of which each may have been met first in one resource or another: what they lead
+# to is a matter of the way here, and such ways are as many as there are combinations.
+MAX_WAYS = 1_000
 
+# Where none of these is in a document, it is no matter which resource a schema in it belongs to.
+_NEED_RESOURCES = frozenset(["$ref", "$dynamicRef", "$recursiveRef", "$schema"])
+_DYNAMIC_ANCHORS = frozenset(["$dynamicAnchor", "$recursiveAnchor"])
 
-class Subschema:
-    """A schema inside the document and where it stands.
-
-    Each stands for one schema of the text and is compared by identity, so a tuple of them is a
-    cheap key.
-
-    Attributes:
-        value: the schema, a dict or a bool once it has been read.
-        parent: the subschema that holds it, None for the whole document.
-        path: the tokens of the JSON pointer from the parent to here.
-        shape: what it allows, once read.
-    """
-
-    __slots__ = ("parent", "path", "shape", "value")
-
-    def __init__(self, value: Json, parent: Subschema | None, path: tuple[str | int, ...]) -> None:
-        self.value = value
-        self.parent = parent
-        self.path = path
-        self.shape: Any = None
-
-    def pointer(self, *tokens: str | int) -> str:
-        """Return the JSON pointer to this schema, or to what `tokens` lead to from here."""
-        parts: list[tuple[str | int, ...]] = [tokens]
-        schema: Subschema | None = self
-        while schema is not None:
-            parts.append(schema.path)
-            schema = schema.parent
-        return "".join(f"/{escape_token(token)}" for path in reversed(parts) for token in path)
-
-    def short_pointer(self) -> str:
-        """Return the pointer, cut at the left if this is nested deeply: its cost is bounded."""
-        parts: list[tuple[str | int, ...]] = []
-        schema: Subschema = self
-        while schema.parent is not None and len(parts) < 20:
-            parts.append(schema.path)
-            schema = schema.parent
-        tokens = "".join(f"/{escape_token(token)}" for path in reversed(parts) for token in path)
-        return tokens if schema.parent is None else f"...{tokens}"
+_ScopeKey = tuple[Resource, frozenset[tuple[str, Resource]]]
 
 
 class Document:
@@ -70,144 +82,173 @@ class Document:
 
     Attributes:
         root: the outermost schema.
-        draft: 4, 6, 7, 2019 or 2020, by `$schema`; the latest if there is none.
+        draft: 4, 6, 7, 2019 or 2020, by its `$schema`; the latest if there is none.
         is_foreign: `$schema` names something else, which may give keywords another meaning.
+        refuse: is called with a schema, "$schema" and a fact when a resource inside the document,
+            or one that it refers to, is in a dialect that is not known; it raises or returns.
     """
 
-    def __init__(self, schema: Json) -> None:
-        self.root = Subschema(schema, None, ())
-        known = _draft(self.root)
-        self.draft = known or LATEST
-        self.is_foreign = known == 0
-        self._known: dict[int, Subschema] = {id(schema): self.root}
-        self._targets: dict[str, Subschema] = {}
+    def __init__(self, schema: Json, *, registry: Registry[Any] | None = None) -> None:
+        self.refuse: Callable[[Subschema, str, str], None] = _refuse
+        self._collection = Collection(registry)
+        self._scopes: dict[_ScopeKey, Scope] = {}
+        top = self._collection.add(schema)
+        self.root = Scope(top, None).root
+        self.draft = top.dialect.draft
+        self.is_foreign = bool(top.foreign)
 
-    def subschema(self, value: Json, parent: Subschema, path: tuple[str | int, ...]) -> Subschema:
+    def subschema(self, value: Json, parent: Subschema, path: Path) -> Subschema:
         """Return the one Subschema for this value, which `path` leads to from `parent`."""
+        scope = parent.scope
         if not isinstance(value, dict):
-            return Subschema(value, parent, path)
-        known = self._known.get(id(value))
+            return Subschema(value, parent, path, scope)
+        key = id(value)
+        known = scope.known.get(key)
         if known is None:
-            known = self._known[id(value)] = Subschema(value, parent, path)
+            if "$id" in value or "id" in value or scope.silent:
+                known = self._special(value, parent, path)
+            else:
+                known = Subschema(value, parent, path, scope)
+            scope.known[key] = known
         return known
 
-    def target(self, reference: str, schema: Subschema) -> Subschema:
-        """Return the subschema that the `$ref` of `schema` points at.
+    def target(self, schema: Subschema, keyword: str = "$ref") -> Subschema:
+        """Return what the reference under `keyword` of a schema leads to.
 
         Raises:
-            SchemaError: it points at nothing in this document.
-            UnsupportedError: it points at another document or at an anchor.
+            SchemaError: it leads to nothing.
+            UnsupportedError: it leads to a document that is not in the registry.
         """
-        if schema.parent is not None:
-            self._refuse_inner_base(schema)
-        found = self._targets.get(reference)
+        reference = schema.value[keyword]
+        if not isinstance(reference, str):
+            raise not_a_string(schema, keyword, reference)
+        targets = schema.scope.targets
+        key = reference if keyword == "$ref" else (keyword, reference)
+        found = targets.get(key)
         if found is None:
-            fragment = self._fragment(reference, schema)
-            found = self._targets[reference] = self._find(fragment, reference, schema)
+            found = targets[key] = self._resolve(schema, keyword, reference)
         return found
 
-    def _fragment(self, reference: str, schema: Subschema) -> str:
-        """Return the JSON pointer in a reference to this document, decoded from its URI form."""
-        document, _, fragment = reference.partition("#")
-        base = self._base(self.root) or ""
-        if document and urljoin(base, document) != base:
-            raise UnsupportedError(
-                f'$ref "{reference}" points at a remote document, and those are never fetched',
-                keyword="$ref",
-                place=f"at {schema.pointer('$ref')}",
-                page=DOCUMENTATION,
-                mend='copy the schema under "$defs" and refer to it as "#/$defs/name"',
-            )
-        if fragment and not fragment.startswith("/"):
-            raise UnsupportedError(
-                f'$ref "{reference}" names an anchor, and those are not supported',
-                keyword="$ref",
-                place=f"at {schema.pointer('$ref')}",
-                page=DOCUMENTATION,
-                mend='refer to the schema by a JSON pointer, such as "#/$defs/name"',
-            )
-        return unquote(fragment)
+    def release(self) -> None:
+        """Let go of the subschemas, which refer to each other; it is of no use after that."""
+        self.refuse = _refuse
+        for scope in {self.root.scope, *self._scopes.values()}:
+            scope.release()
 
-    def _find(self, fragment: str, reference: str, schema: Subschema) -> Subschema:
-        """Walk a JSON pointer from the root."""
-        value = self.root.value
-        tokens = [token.replace("~1", "/").replace("~0", "~") for token in fragment.split("/")[1:]]
+    # ---- references ----
+
+    def _resolve(self, schema: Subschema, keyword: str, reference: str) -> Subschema:
+        scope = schema.scope
+        uri, _, fragment = reference.partition("#")
+        resource = self._collection.find(schema, keyword, uri) if uri else scope.resource
+        if "%" in fragment:
+            fragment = unquote(fragment)
+        if keyword != "$ref":
+            if keyword == "$recursiveRef" and reference != "#":
+                raise not_recursive(schema, reference)
+            resource = self._outermost(keyword, resource, fragment, scope)
+        if not fragment:
+            return self._enter(resource, scope).root
+        if fragment.startswith("/"):
+            return self._follow(schema, keyword, resource, fragment)
+        contents = self._collection.contents(resource)
+        anchor = contents.anchors.get(fragment)
+        if anchor is None:
+            raise no_such_anchor(schema, keyword, fragment, contents, resource)
+        if fragment in contents.doubled:
+            raise ambiguous_name(schema, keyword, fragment)
+        root = self._enter(resource, scope).root
+        return self.subschema(anchor.value, root, anchor.path) if anchor.path else root
+
+    def _outermost(self, keyword: str, resource: Resource, name: str, scope: Scope) -> Resource:
+        """Return the resource that a dynamic reference means, if at first it means `resource`."""
+        if keyword == "$recursiveRef":
+            name = RECURSIVE
+        elif not name:
+            return resource
+        if name not in self._collection.contents(resource).dynamic:
+            return resource
+        return self._dynamic(scope).get(name, resource)
+
+    def _follow(
+        self, schema: Subschema, keyword: str, resource: Resource, pointer: str
+    ) -> Subschema:
+        """Walk a JSON pointer from the root of a resource, through resources that stand in it."""
+        tokens = split_pointer(pointer)
+        top, value, start, last = resource, resource.value, 0, len(tokens) - 1
         for index, token in enumerate(tokens):
-            if isinstance(value, dict) and token in value:
-                value = value[token]
-            elif isinstance(value, list) and token.isdecimal() and int(token) < len(value):
-                value = value[int(token)]
-            else:
-                raise SchemaError(
-                    f'$ref "{reference}" points at nothing',
-                    pointer=schema.pointer("$ref"),
-                    mend=_nearest(tokens[:index], token, value),
-                )
-        return self.subschema(value, self.root, tuple(tokens)) if tokens else self.root
+            before = value
+            value = child_of(value, token)
+            if value is NOTHING:
+                raise no_such_child(schema, keyword, top, tokens[:index], before, token, self.root)
+            if index < last and isinstance(value, dict) and has_identifier(value):
+                inner = self._collection.contents(resource).inner.get(id(value))
+                if inner is not None:
+                    resource, start = inner, index + 1
+        path = tuple(tokens[start:])
+        scope = schema.scope
+        if resource is not scope.resource:
+            # The resources passed through are not part of the dynamic scope, as nothing is held
+            # against them; so if the target is a resource, only that one is entered.
+            found = self._collection.inner(resource, value, resource.path + path)
+            if found is not None:
+                return self._enter(found, scope).root
+            scope = self._enter(resource, scope)
+        return self.subschema(value, scope.root, path)
 
-    def _base(self, schema: Subschema) -> str | None:
-        """Return the URI that a schema gives itself, without its fragment, if it gives one."""
-        keyword = "id" if self.draft == 4 else "$id"
-        identifier = schema.value.get(keyword) if isinstance(schema.value, dict) else None
-        return identifier.partition("#")[0] or None if isinstance(identifier, str) else None
+    # ---- scopes ----
 
-    def _refuse_inner_base(self, schema: Subschema) -> None:
-        """Refuse a `$ref` below an inner `$id`: that changes what the reference is relative to."""
-        place: Subschema = schema
-        while place.parent is not None:
-            base = self._base(place)
-            if base is not None:
-                keyword = "id" if self.draft == 4 else "$id"
-                raise UnsupportedError(
-                    f'$ref inside the embedded resource "{base}" is not supported',
-                    keyword=keyword,
-                    place=f"at {place.pointer(keyword)}",
-                    page=DOCUMENTATION,
-                    mend=f"take the inner {keyword} out and refer by JSON pointers from the top",
-                )
-            place = place.parent
+    def _special(self, value: dict[str, Json], parent: Subschema, path: Path) -> Subschema:
+        """Make the Subschema of what may be a resource, or holds keywords that say nothing."""
+        scope = parent.scope
+        if not scope.resource.prefix and self._words.isdisjoint(_NEED_RESOURCES):
+            return Subschema(without(scope.silent, value), parent, path, scope)
+        inner = self._collection.inner(scope.resource, value, parent.tokens(*path))
+        if inner is not None:
+            return self._enter(inner, scope).root
+        return Subschema(without(scope.silent, value), parent, path, scope)
+
+    def _dynamic(self, scope: Scope) -> dict[str, Resource]:
+        """Return the outermost resource of each dynamic anchor in a scope."""
+        if scope.dynamic is None:
+            names = self._dynamic_names(scope.resource)
+            scope.dynamic = dict.fromkeys(names, scope.resource)
+            self._scopes[scope.resource, frozenset(scope.dynamic.items())] = scope
+        return scope.dynamic
+
+    def _dynamic_names(self, resource: Resource) -> set[str]:
+        """Return the dynamic anchors of a resource."""
+        if not resource.prefix and self._words.isdisjoint(_DYNAMIC_ANCHORS):
+            return set()
+        return self._collection.contents(resource).dynamic
+
+    @cached_property
+    def _words(self) -> frozenset[str]:
+        """Which of those keywords stand anywhere in the document, but for its own `$schema`."""
+        top = self.root.value
+        if isinstance(top, dict) and "$schema" in top:
+            top = {keyword: top[keyword] for keyword in top if keyword != "$schema"}
+        return find_keys(top, _NEED_RESOURCES | _DYNAMIC_ANCHORS)
+
+    def _enter(self, resource: Resource, scope: Scope) -> Scope:
+        """Return the scope of a resource that a schema in `scope` leads to."""
+        if resource is scope.resource:
+            return scope
+        dynamic = dict.fromkeys(self._dynamic_names(resource), resource) | self._dynamic(scope)
+        key = (resource, frozenset(dynamic.items()))
+        found = self._scopes.get(key)
+        if found is None:
+            resource.ways += 1
+            if resource.ways > MAX_WAYS:
+                raise too_many_ways(resource, MAX_WAYS)
+            found = self._scopes[key] = Scope(resource, dynamic)
+            if resource.foreign:
+                fact = f"the dialect {describe(resource.foreign)} is not supported"
+                self.refuse(found.root, "$schema", fact)
+        return found
 
 
-def escape_token(token: str | int) -> str:
-    """Write one token of a JSON pointer."""
-    return str(token).replace("~", "~0").replace("/", "~1")
-
-
-def _draft(root: Subschema) -> int:
-    """Return the draft that `$schema` names, 0 if that is none we know."""
-    uri = root.value.get("$schema", "") if isinstance(root.value, dict) else ""
-    if not isinstance(uri, str):
-        raise SchemaError(
-            f"$schema is a URI, found {describe(uri)}",
-            pointer="/$schema",
-            mend='write "https://json-schema.org/draft/2020-12/schema", or leave it out',
-        )
-    if not uri or uri.rstrip("#").endswith("json-schema.org/schema"):
-        return LATEST
-    drafts = (draft for name, draft in _DIALECTS.items() if f"json-schema.org/{name}/" in uri)
-    return next(drafts, 0)
-
-
-def _nearest(before: list[str], token: str, value: Json) -> str:
-    """Suggest what a dangling pointer may have meant."""
-    names = list(value) if isinstance(value, dict) else []
-    close = difflib.get_close_matches(token, names, 1, 0.7)
-    pointer = "#" + "".join(f"/{escape_token(part)}" for part in [*before, *close])
-    if close:
-        return f'did you mean "{pointer}"?'
-    return f'add "{token}" at {pointer or "#"}'
-
-
-def describe(value: Json) -> str:
-    """Show a JSON value in a message, cut if it is long."""
-    if isinstance(value, str):
-        text = f'"{value}"'
-    elif value is None or isinstance(value, bool):
-        text = {None: "null", True: "true", False: "false"}[value]
-    elif isinstance(value, dict):
-        return "an object"
-    elif isinstance(value, list):
-        return "an array"
-    else:
-        text = str(value)
-    return text if len(text) <= 60 else f"{text[:57]}..."
+def _refuse(schema: Subschema, keyword: str, fact: str) -> None:
+    raise UnsupportedError(
+        fact, keyword=keyword, place=f"at {schema.pointer(keyword)}", page=DOCUMENTATION
+    )

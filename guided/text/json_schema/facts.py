@@ -16,9 +16,13 @@ from guided.text.json_schema.shapes import (
     ArrayShape,
     Bound,
     Child,
+    Contains,
     Count,
+    Group,
+    Multiple,
     NumberShape,
     ObjectShape,
+    Pattern,
     Shape,
     StringShape,
 )
@@ -31,13 +35,24 @@ class Facts:
     string = StringShape()
     array_minimum: Count | None = None
     array_maximum: Count | None = None
+    contains: Contains | None = None
+    unique: Subschema | None = None
     low: Bound | None = None
     high: Bound | None = None
+    multiple: Multiple | None = None
     properties: dict[str, Child] | None = None
+    patterns: tuple[tuple[Pattern, Child], ...] = ()
     required: dict[str, Subschema] | None = None
     additional: Child = ()
+    keys: Child = ()
+    object_minimum: Count | None = None
+    object_maximum: Count | None = None
+    owes: tuple[tuple[str, str, Subschema], ...] = ()
     prefix: tuple[Child, ...] = ()
     rest: Child = ()
+    unevaluated: tuple[str, ...] = ()
+    # Said by keywords that few schemas have: looked at only if so.
+    has_rare = False
 
     def obey_flags(self, schema: dict[str, Json]) -> None:
         """Let the bounds obey the boolean exclusiveMinimum and exclusiveMaximum of draft 4."""
@@ -48,39 +63,68 @@ class Facts:
 
     def shape(self) -> Shape:
         """Make a shape of them, each type for itself."""
-        if self.low is None and self.high is None:
-            numbers, integers = ANY_NUMBERS, ANY_INTEGERS
-        else:
-            numbers = (NumberShape(False, self.low, self.high),)
-            integers = (NumberShape(True, self.low, self.high),)
-        # An untouched fact is still that of the class.
-        strings = ANY_STRINGS if self.string is Facts.string else (self.string,)
-        if self.prefix or self.rest or self.array_minimum or self.array_maximum:
-            arrays: tuple[ArrayShape, ...] = (
-                ArrayShape(self.prefix, self.rest, self.array_minimum, self.array_maximum),
-            )
-        else:
-            arrays = ANY_ARRAYS
-        if self.properties or self.required or self.additional:
-            objects: tuple[ObjectShape, ...] = (
-                ObjectShape(self.properties or {}, self.required or {}, self.additional),
-            )
-        else:
-            objects = ANY_OBJECTS
         types = self.types
-        if types is None:
-            if (
-                numbers is ANY_NUMBERS
-                and strings is ANY_STRINGS
-                and arrays is ANY_ARRAYS
-                and objects is ANY_OBJECTS
-            ):
-                return ANYTHING
-            return Shape(NULL | TRUE | FALSE, numbers, strings, arrays, objects)
-        return Shape(
-            (NULL if "null" in types else 0) | (TRUE | FALSE if "boolean" in types else 0),
-            numbers if "number" in types else integers if "integer" in types else (),
-            strings if "string" in types else (),
-            arrays if "array" in types else (),
-            objects if "object" in types else (),
-        )
+        if types is not None and len(types) == 1:
+            return self._of_type(types[0])
+        strings = self._strings()
+        if types is not None:
+            numbers: tuple[NumberShape, ...] = ()
+            if "number" in types or "integer" in types:
+                numbers = self._numbers(is_integer="number" not in types)
+            return Shape(
+                (NULL if "null" in types else 0) | (TRUE | FALSE if "boolean" in types else 0),
+                numbers,
+                strings if "string" in types else (),
+                self._arrays() if "array" in types else (),
+                self._objects() if "object" in types else (),
+            )
+        numbers, arrays, objects = self._numbers(), self._arrays(), self._objects()
+        if (
+            numbers is ANY_NUMBERS
+            and strings is ANY_STRINGS
+            and arrays is ANY_ARRAYS
+            and objects is ANY_OBJECTS
+        ):
+            return ANYTHING
+        return Shape(NULL | TRUE | FALSE, numbers, strings, arrays, objects)
+
+    def _of_type(self, name: str) -> Shape:
+        """Make a shape of one type."""
+        if name == "object":
+            return Shape(objects=self._objects())
+        if name == "string":
+            return Shape(strings=self._strings())
+        if name == "array":
+            return Shape(arrays=self._arrays())
+        if name == "number" or name == "integer":
+            return Shape(numbers=self._numbers(is_integer=name == "integer"))
+        return Shape(NULL if name == "null" else TRUE | FALSE)
+
+    def _strings(self) -> tuple[StringShape, ...]:
+        # An untouched fact is still that of the class.
+        return ANY_STRINGS if self.string is Facts.string else (self.string,)
+
+    def _numbers(self, *, is_integer: bool = False) -> tuple[NumberShape, ...]:
+        if self.low is None and self.high is None and self.multiple is None:
+            return ANY_INTEGERS if is_integer else ANY_NUMBERS
+        multiples = () if self.multiple is None else (self.multiple,)
+        return (NumberShape(is_integer, self.low, self.high, None, multiples),)
+
+    def _arrays(self) -> tuple[ArrayShape, ...]:
+        minimum, maximum = self.array_minimum, self.array_maximum
+        if self.has_rare and (self.contains is not None or self.unique is not None):
+            contains = () if self.contains is None else (self.contains,)
+            return (ArrayShape(self.prefix, self.rest, minimum, maximum, contains, self.unique),)
+        if self.prefix or self.rest or minimum is not None or maximum is not None:
+            return (ArrayShape(self.prefix, self.rest, minimum, maximum),)
+        return ANY_ARRAYS
+
+    def _objects(self) -> tuple[ObjectShape, ...]:
+        groups: tuple[Group, ...] = ()
+        if self.properties or self.additional or self.patterns:
+            groups = (Group(self.properties or {}, self.patterns, self.additional),)
+        required = self.required or {}
+        minimum, maximum = self.object_minimum, self.object_maximum
+        if self.has_rare and (self.keys or self.owes or minimum is not None or maximum is not None):
+            return (ObjectShape(groups, required, self.keys, minimum, maximum, self.owes),)
+        return (ObjectShape(groups, required),) if groups or required else ANY_OBJECTS

@@ -9,7 +9,7 @@ from __future__ import annotations
 from decimal import Decimal
 
 from guided.text.json_schema.assertions import malformed, read_number
-from guided.text.json_schema.document import Document, Json, Subschema
+from guided.text.json_schema.document import Document, Json, Path, Subschema
 from guided.text.json_schema.shapes import (
     FALSE,
     NULL,
@@ -18,6 +18,7 @@ from guided.text.json_schema.shapes import (
     Child,
     Count,
     Finite,
+    Group,
     NumberShape,
     ObjectShape,
     Shape,
@@ -32,15 +33,18 @@ def finite_shape(document: Document, schema: Subschema, keyword: str, values: li
     numbers: dict[Decimal, None] = {}
     arrays: list[ArrayShape] = []
     objects: list[ObjectShape] = []
+    parts: _Parts | None = None
     for index, value in enumerate(values):
         if isinstance(value, str):
             strings[value] = None
         elif value is None or isinstance(value, bool):
             simple |= NULL if value is None else TRUE if value else FALSE
-        elif isinstance(value, list):
-            arrays.append(_array(document, schema, (keyword, index), value))
-        elif isinstance(value, dict):
-            objects.append(_object(document, schema, (keyword, index), value))
+        elif isinstance(value, list | dict):
+            parts = parts or _Parts(document, schema)
+            if isinstance(value, list):
+                arrays.append(parts.array((keyword, index), value))
+            else:
+                objects.append(parts.object((keyword, index), value))
         elif not isinstance(value, int | float | Decimal):
             raise malformed(schema, keyword, repr(value), "made of JSON values")
         else:
@@ -54,20 +58,36 @@ def finite_shape(document: Document, schema: Subschema, keyword: str, values: li
     )
 
 
-def _array(
-    document: Document, schema: Subschema, path: tuple[str | int, ...], value: list[Json]
-) -> ArrayShape:
-    count = Count(len(value), schema, str(path[0]))
-    prefix = tuple(_part(document, schema, (*path, k), item) for k, item in enumerate(value))
-    return ArrayShape(prefix, (), count if value else None, count)
+class _Parts:
+    """Makes arrays and objects of constants; equal strings, numbers and so on are one part."""
 
+    def __init__(self, document: Document, schema: Subschema) -> None:
+        self._document = document
+        self._schema = schema
+        self._known: dict[tuple[type, Json], Child] = {}
 
-def _object(
-    document: Document, schema: Subschema, path: tuple[str | int, ...], value: dict[str, Json]
-) -> ObjectShape:
-    parts = {name: _part(document, schema, (*path, name), part) for name, part in value.items()}
-    return ObjectShape(parts, dict.fromkeys(value, schema), (Subschema(False, schema, path),))
+    def array(self, path: Path, value: list[Json]) -> ArrayShape:
+        """Return the shape of one array."""
+        count = Count(len(value), self._schema, str(path[0]))
+        prefix = tuple(self._part((*path, index), item) for index, item in enumerate(value))
+        return ArrayShape(prefix, (), count if value else None, count)
 
+    def object(self, path: Path, value: dict[str, Json]) -> ObjectShape:
+        """Return the shape of one object."""
+        schema = self._schema
+        parts = {name: self._part((*path, name), part) for name, part in value.items()}
+        group = Group(parts, (), (Subschema(False, schema, path),))
+        return ObjectShape((group,), dict.fromkeys(value, schema))
 
-def _part(document: Document, schema: Subschema, path: tuple[str | int, ...], value: Json) -> Child:
-    return (document.subschema({"const": value}, schema, path),)
+    def _part(self, path: Path, value: Json) -> Child:
+        if isinstance(value, list | dict):
+            return self._constant(path, value)
+        key = (type(value), value)
+        known = self._known.get(key)
+        if known is None:
+            known = self._known[key] = self._constant(path, value)
+        return known
+
+    def _constant(self, path: Path, value: Json) -> Child:
+        # Not a const, which draft 4 does not know.
+        return (self._document.subschema({"enum": [value]}, self._schema, path),)

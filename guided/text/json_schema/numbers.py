@@ -1,30 +1,45 @@
-"""JSON numbers between exact bounds, as automata over their digits.
+"""JSON numbers of a shape, as automata over their digits.
 
-A text is judged by the value it spells, in exact decimals. These spellings are let through:
+A text is judged by the value it spells, in exact decimals. All values that fit can be written, and
+these are the spellings:
 
-- a number without bounds, or with bounds at 0 only: all that RFC 8259 allows, with fraction and
-  exponent;
-- a number with other bounds: without an exponent, as 0.0...01e+N has no bound that a finite
-  automaton sees;
+- a number without constraints, or with bounds at 0 only: all that RFC 8259 allows, with fraction
+  and exponent;
+- a number with other bounds, or with exclusions: without an exponent; or with one behind a number
+  that has one digit before the point, not 0, and is between the bounds itself (`exponents`): with
+  at most 5 that is 2.5e-07 but not 9e-07, which is 0.0000009 then;
+- a multiple of a step: without an exponent, and with no more decimals than the step has;
 - an integer: digits, and `.0` behind them if the writer likes ("1.0" is an integer for JSON
   Schema);
+- a listed number: as json.dumps of Python and JSON.stringify write it, and without an exponent;
 - a negative zero only where negative numbers are allowed: a model that wants -5 and may only write
   -0 should not be led on by a minus sign.
+
+So what json.dumps of Python writes is let through, except 9e-07 as above, multiples that it writes
+with an exponent (floats below 1e-4 and from 1e16 on), floats as integers from 1e16 on, and -0.0 for
+a listed 0.
 """
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from decimal import Decimal
+from fractions import Fraction
+from math import ceil, floor
 
 from guided._core import Arena
+from guided.text.json_schema.decimals import decimal_of, decimals_of
 from guided.text.json_schema.digits import (
     EMPTY,
+    NEVER,
     digit,
     digits,
     magnitude_between,
     point_zero,
 )
-from guided.text.json_schema.shapes import Bound, NumberShape
+from guided.text.json_schema.exponents import scientific_between, scientific_in
+from guided.text.json_schema.number_automata import unsigned_automaton
+from guided.text.json_schema.number_sets import End, NumberSet
 
 # Longer plain spellings of a fraction are not offered beside the one with an exponent. Integers are
 # always written out too: json.dumps of Python knows no other way.
@@ -62,12 +77,13 @@ def constant(arena: Arena, value: Decimal) -> int:
     plain = f"{value:f}"
     if "." in plain:
         plain = plain.rstrip("0").rstrip(".")
+    shift = value.adjusted()
+    has_exponent = not -4 <= shift < 16
     if "." not in plain:
         spellings.update((plain, plain + ".0"))
-    elif len(plain) <= _MAX_FRACTION:
+    elif len(plain) <= _MAX_FRACTION or not has_exponent:
         spellings.add(plain)
-    shift = value.adjusted()
-    if not -4 <= shift < 16:
+    if has_exponent:
         # As json.dumps of Python (1e+16, 1e-07) and JSON.stringify (1e+21, 1e-7) write it.
         digits = "".join(map(str, value.as_tuple().digits)).rstrip("0")
         mantissa = ("-" if value < 0 else "") + digits[0] + ("." + digits[1:] if digits[1:] else "")
@@ -78,63 +94,101 @@ def constant(arena: Arena, value: Decimal) -> int:
     return arena.choice([arena.literal(spelling) for spelling in sorted(spellings)])
 
 
-def number_between(arena: Arena, shape: NumberShape) -> int:
-    """Match the numbers between the bounds of a shape."""
-    low, high = shape.low, shape.high
-    if not shape.is_integer and low is not None and high is None and low.value == 0:
+def number_in(arena: Arena, numbers: NumberSet) -> int:
+    """Match the numbers of a set; NEVER if it is empty.
+
+    Raises:
+        TooManyStates: the automaton would be too large.
+    """
+    step = numbers.step
+    if numbers.values is not None:
+        values = sorted(value for value in numbers.values if value in numbers)
+        return arena.choice([constant(arena, decimal_of(value)) for value in values])
+    if not numbers.excluded and (step is None or step == 1):
+        return number_between(arena, step is not None, numbers.low, numbers.high)
+    most_decimals = None if step is None else max(1, decimals_of(step))
+    options = []
+    for sign, side in (("", numbers), ("-", numbers.mirrored())):
+        automaton = unsigned_automaton(side, most_decimals)
+        # Not for a zero alone is a minus offered.
+        if automaton.table and (automaton.has_positive or not sign):
+            magnitudes = arena.dfa(automaton.table)
+            exponents = scientific_in(arena, side)
+            if exponents != NEVER:
+                magnitudes = arena.choice([magnitudes, exponents])
+            options.append(arena.sequence([arena.literal(sign), magnitudes]))
+    return arena.choice(options)
+
+
+def number_between(arena: Arena, is_integer: bool, low: End | None, high: End | None) -> int:
+    """Match the numbers between two bounds."""
+    if is_integer:
+        return _integer_between(arena, low, high)
+    if low is None and high is None:
+        return any_number(arena)
+    if low is not None and high is None and low.value == 0:
         return _positive(arena) if low.is_open else any_number(arena, "")
-    if not shape.is_integer and high is not None and low is None and high.value == 0:
+    if high is not None and low is None and high.value == 0:
         # Zero is spelled with a minus too here, as negative numbers are allowed.
         negative = arena.sequence(
             [arena.literal("-"), _positive(arena) if high.is_open else any_number(arena, "")]
         )
         return negative if high.is_open else arena.choice([negative, _zero(arena)])
-    least = None if low is None else (low.value, low.is_open)
-    most = None if high is None else (high.value, high.is_open)
-    if shape.is_integer:
-        least = None if low is None else (Decimal(least_integer(low)), False)
-        most = None if high is None else (Decimal(greatest_integer(high)), False)
+
+    known: dict[tuple[End, End | None], int] = {}
+
+    def magnitudes(bottom: End, top: End | None) -> int:
+        node = known.get((bottom, top))
+        if node is None:
+            exponents = scientific_between(arena, bottom, top)
+            plain = magnitude_between(arena, bottom, top)
+            node = known[bottom, top] = arena.choice([plain, exponents])
+        return node
+
+    return _of_both_signs(arena, low, high, magnitudes)
+
+
+def _integer_between(arena: Arena, low: End | None, high: End | None) -> int:
+    if low is None and high is None:
+        return any_integer(arena)
+    tail = point_zero(arena)
+    return _of_both_signs(
+        arena,
+        None if low is None else End(Fraction(least_integer(low)), False),
+        None if high is None else End(Fraction(greatest_integer(high)), False),
+        lambda bottom, top: magnitude_between(arena, bottom, top, tail),
+    )
+
+
+def _of_both_signs(
+    arena: Arena,
+    low: End | None,
+    high: End | None,
+    magnitudes: Callable[[End, End | None], int],
+) -> int:
+    """Match the numbers between two bounds by their magnitudes."""
+    zero = End(Fraction(0), False)
     options = []
-    if most is None or most[0] >= 0:
-        bottom = least if least is not None and least[0] >= 0 else (Decimal(0), False)
-        options.append(magnitude_between(arena, bottom, most, shape.is_integer))
-    if least is None or least[0] < 0:
+    if high is None or high.value >= 0:
+        options.append(magnitudes(low if low is not None and low.value >= 0 else zero, high))
+    if low is None or low.value < 0:
         # The magnitudes of negative numbers run the other way; zero is one if it is in range.
-        nearest = (Decimal(0), False)
-        if most is not None and most[0] <= 0:
-            nearest = (most[0].copy_negate(), most[1])
-        farthest = None if least is None else (least[0].copy_negate(), least[1])
-        magnitude = magnitude_between(arena, nearest, farthest, shape.is_integer)
-        options.append(arena.sequence([arena.literal("-"), magnitude]))
+        nearest = zero if high is None or high.value > 0 else End(-high.value, high.is_open)
+        farthest = None if low is None else End(-low.value, low.is_open)
+        options.append(arena.sequence([arena.literal("-"), magnitudes(nearest, farthest)]))
     return arena.choice(options)
 
 
-def holds(shape: NumberShape, value: Decimal) -> bool:
-    """Return True if a number satisfies what a shape asks beside its list of values."""
-    if shape.is_integer and value != value.to_integral_value():
-        return False
-    low, high = shape.low, shape.high
-    if low is not None and (value < low.value or (low.is_open and value == low.value)):
-        return False
-    return high is None or not (value > high.value or (high.is_open and value == high.value))
-
-
-def least_integer(low: Bound) -> int:
+def least_integer(low: End) -> int:
     """Return the first integer within a lower bound."""
-    floor = _floor(low.value)
-    return floor if floor == low.value and not low.is_open else floor + 1
+    whole = ceil(low.value)
+    return whole + 1 if whole == low.value and low.is_open else whole
 
 
-def greatest_integer(high: Bound) -> int:
+def greatest_integer(high: End) -> int:
     """Return the last integer within an upper bound."""
-    floor = _floor(high.value)
-    return floor - 1 if floor == high.value and high.is_open else floor
-
-
-def _floor(value: Decimal) -> int:
-    # int() and // of Decimal are exact or fail; its context never rounds here.
-    whole = int(value)
-    return whole - 1 if value < whole else whole
+    whole = floor(high.value)
+    return whole - 1 if whole == high.value and high.is_open else whole
 
 
 def _exponent(arena: Arena) -> int:

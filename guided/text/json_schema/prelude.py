@@ -1,27 +1,33 @@
 """What every JSON grammar holds: strings, numbers, any value, and the white space between tokens.
 
-It is built once per kind of white space; a schema starts from a copy, in which all numbers of nodes
-stay valid, so that what is not constrained costs nothing.
+It is built once per kind of white space and of escapes; a schema starts from a copy, in which all
+numbers of nodes stay valid, so that what is not constrained costs nothing.
 """
 
 from __future__ import annotations
 
 from functools import lru_cache
-from typing import Literal, NamedTuple
+from typing import NamedTuple
 
 from guided._core import Arena
 from guided.text.json_schema import numbers
+from guided.text.json_schema.options import Escapes, Whitespace
 from guided.text.json_schema.shapes import OF_TYPE
 from guided.text.json_schema.strings import EMPTY, JsonSpelling
-
-Whitespace = Literal["flexible", "compact"] | int
-
-# Blanks between two tokens. A weak model likes to write blanks without end and would spend its
-# budget on them; 40 is enough for ten levels of an indentation by four.
-WHITESPACE_BOUND = 40
+from guided.text.json_schema.whitespace import gap_of
 
 # With an indentation each level has white space of its own, so levels are counted out.
 INDENTED_LEVELS = 32
+
+# What `.` and `\\S` of ECMA-262 match beyond ASCII: most patterns with a wide class hold it.
+COMMON_CLASSES = (
+    ((0x80, 0x2027), (0x202A, 0xD7FF), (0xE000, 0x10FFFF)),
+    (
+        *((0x80, 0x9F), (0xA1, 0x167F), (0x1681, 0x1FFF), (0x200B, 0x2027), (0x202A, 0x202E)),
+        *((0x2030, 0x205E), (0x2060, 0x2FFF), (0x3001, 0xD7FF), (0xE000, 0xFEFE)),
+        (0xFF00, 0x10FFFF),
+    ),
+)
 
 
 class Layout(NamedTuple):
@@ -61,27 +67,36 @@ class Layout(NamedTuple):
         filled = arena.sequence([self.before_first, content])
         return arena.sequence([opening, arena.choice([filled, closing])])
 
+    def frame(self, arena: Arena, brackets: str) -> tuple[int, int, int, int, int]:
+        """Return what `Arena.record` calls the layout; its members end with `after_value`."""
+        opening, closing = self.brackets[brackets[0]], self.brackets[brackets[1]]
+        comma, close = arena.sequence(self.comma), self.close[brackets[1]]
+        if not self.is_blank_shared:
+            return opening, self.before_first, comma, close, closing
+        empty = arena.sequence([self.before_first, closing])
+        return opening, self.before_first, comma, close, empty
+
 
 class Prelude:
     """The nodes of unconstrained JSON.
 
     Attributes:
         arena: holds them; to be copied, not to be added to.
-        characters: the characters of ASCII, each in all spellings in a JSON string.
+        spelling: of the characters of strings; it knows those of ASCII.
     """
 
-    def __init__(self, whitespace: Whitespace) -> None:
+    def __init__(self, whitespace: Whitespace, escapes: Escapes = "minimal") -> None:
         self.whitespace = whitespace
+        self.escapes = escapes
         self.arena = arena = Arena()
         self.null, self.true, self.false = map(arena.literal, ("null", "true", "false"))
         self.quote = arena.literal('"')
-        spelling = JsonSpelling()
-        self.characters = {
-            chr(code): spelling.character(arena, chr(code)) for code in range(0x20, 0x7F)
-        }
-        self.character = spelling.any_character(arena)
-        self.text = arena.repeat(self.character)
-        self.string = arena.sequence([self.quote, self.text, self.quote])
+        self.spelling = spelling = JsonSpelling(escapes)
+        for code in range(0x20, 0x7F):
+            spelling.character(arena, chr(code))
+        for ranges in COMMON_CLASSES:
+            spelling.characters(arena, ranges)
+        self.string = arena.sequence([self.quote, spelling.any_text(arena), self.quote])
         self.number = numbers.any_number(arena)
         self.integer = numbers.any_integer(arena)
         # By identity of the shape, for what needs no look at all.
@@ -92,7 +107,7 @@ class Prelude:
             id(OF_TYPE["number"]): self.number,
             id(OF_TYPE["integer"]): self.integer,
         }
-        self.is_indented = not isinstance(whitespace, str)
+        self.is_indented = isinstance(whitespace, int)
         self._levels = INDENTED_LEVELS + 1 if self.is_indented else 1
         self._layouts = [_layout(arena, whitespace, level) for level in range(self._levels)]
         self._values = [arena.rule("JSON value") for _ in range(self._levels)]
@@ -125,17 +140,19 @@ class Prelude:
         else:
             value = self._values[level + 1 if self.is_indented else 0]
             layout = self._layouts[level]
-            pair = arena.sequence([self.string, *layout.colon, layout.member(arena, value)])
-            for all_of_level, brackets, part in (
-                (self._arrays, "[]", arena.part(arena.sequence([value, layout.after_value]))),
-                (self._objects, "{}", pair),
-            ):
-                all_of_level[level] = layout.enclose(
-                    arena, brackets, list_of(arena, layout, part, 1, None, brackets[1]), True
-                )
+            item = arena.part(arena.sequence([value, layout.after_value]))
+            items = list_of(arena, layout, item, 1, None, "]")
+            self._arrays[level] = layout.enclose(arena, "[]", items, True)
+            self._objects[level] = self._any_object(arena, layout, value)
         scalars = [self.null, self.true, self.false, self.number, self.string]
         body = arena.choice([*scalars, self._arrays[level], self._objects[level]])
         arena.define(self._values[level], body)
+
+    def _any_object(self, arena: Arena, layout: Layout, value: int) -> int:
+        """Match an object with any keys, none of them twice."""
+        pair = arena.sequence([*layout.colon, layout.member(arena, value)])
+        members = [(0, self.string, None, True, [(0, pair)])]
+        return arena.record(layout.frame(arena, "{}"), [(False, True, ())], members, "later")
 
 
 def list_of(
@@ -159,23 +176,23 @@ def more_of(arena: Arena, layout: Layout, part: int, minimum: int, maximum: int 
     return arena.repeat(arena.sequence([*layout.comma, part]), minimum, maximum)
 
 
-@lru_cache(maxsize=16)
-def prelude(whitespace: Whitespace) -> Prelude:
-    """Return the prelude for a kind of white space."""
-    return Prelude(whitespace)
+@lru_cache(maxsize=32)
+def prelude(whitespace: Whitespace, escapes: Escapes = "minimal") -> Prelude:
+    """Return the prelude for a kind of white space and of escapes.
+
+    Raises:
+        ValueError: `whitespace` is a pattern that cannot be that of blanks.
+    """
+    return Prelude(whitespace, escapes)
 
 
 def _layout(arena: Arena, whitespace: Whitespace, level: int) -> Layout:
     comma, colon = arena.literal(","), arena.literal(":")
     brackets = {bracket: arena.literal(bracket) for bracket in "[]{}"}
-    if whitespace == "flexible":
-        blank = arena.char_class([(9, 10), (13, 13), (32, 32)])
-        gap = arena.repeat(blank, 0, WHITESPACE_BOUND)
+    if isinstance(whitespace, str):
+        gap = gap_of(arena, whitespace)
         return Layout(gap, gap, gap, (comma, gap), (gap, colon), brackets, brackets, True)
-    if whitespace == "compact":
-        return Layout(EMPTY, EMPTY, EMPTY, (comma,), (colon,), brackets, brackets, True)
     # As json.dumps(indent=...) writes it.
-    assert isinstance(whitespace, int)
     inner = "\n" + " " * (whitespace * (level + 1))
     outer = "\n" + " " * (whitespace * level)
     close = {bracket: arena.literal(outer + bracket) for bracket in "]}"}

@@ -12,6 +12,11 @@ from collections.abc import Iterable
 from guided.text.json_schema.contradictions import endless, nothing_fits
 from guided.text.json_schema.document import Subschema
 from guided.text.json_schema.shapes import Reason
+from guided.text.json_schema.strings import NEVER
+
+# The node of a container, and the nodes in doubt that each value of it needs.
+Written = tuple[int, frozenset[int]]
+NOTHING: Written = (NEVER, frozenset())
 
 
 class Productivity:

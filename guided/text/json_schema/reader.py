@@ -1,87 +1,188 @@
-"""Reads schemas into shapes, each when it is first asked for."""
+"""Reads schemas into shapes, each when it is first asked for.
+
+`opener` reads the keywords that constrain a value at once; those that give unions are combined with
+that here. Parts that must fit several schemas, or not fit one, are read here as well.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Iterable
+from functools import cached_property
 from typing import Literal
 
-from guided.errors import LimitError, SchemaError, UnsupportedError
+from guided.errors import GuidedError, UnsupportedError
 from guided.text.json_schema.algebra import intersect, unite
-from guided.text.json_schema.assertions import (
-    ASSERTIONS,
-    malformed,
-)
+from guided.text.json_schema.budget import TooManyError
+from guided.text.json_schema.children import place
+from guided.text.json_schema.combinations import COMBINATIONS
 from guided.text.json_schema.document import (
     DOCUMENTATION,
     Document,
-    Json,
     Subschema,
     describe,
 )
-from guided.text.json_schema.facts import Facts
-from guided.text.json_schema.finite import finite_shape
-from guided.text.json_schema.keywords import ANNOTATIONS, COMPANIONS, REFUSED
+from guided.text.json_schema.emptiness import Emptiness
+from guided.text.json_schema.exclusion import without
+from guided.text.json_schema.keywords import (
+    ANNOTATIONS,
+)
+from guided.text.json_schema.negation import Failures, InexactError
+from guided.text.json_schema.one_of import parts_of_one_of, without_one_of
+from guided.text.json_schema.opener import (
+    READING,
+    Opener,
+    Split,
+    circular,
+    only_schema,
+    type_alone,
+)
 from guided.text.json_schema.shapes import (
     ANYTHING,
-    OF_TYPE,
     Child,
+    Either,
+    Negated,
     Reason,
     Shape,
+    is_nothing,
 )
+from guided.text.json_schema.sharing import Sharing
+from guided.text.json_schema.texts import Texts
 
-# Schemas that apply to one value within each other (allOf in anyOf in $ref ...); each takes some
-# six frames of the stack of Python.
-MAX_NESTING = 60
-
-# Booleans in draft 4, where they say how the bound beside them is meant.
-_FLAGS = ("exclusiveMinimum", "exclusiveMaximum")
-
-# Stands for the shape of a schema that is being read: who meets it has come in a circle.
-_READING = Shape()
-
-_TYPE_ONLY = ANNOTATIONS | {"type"}
 _REFERENCE_ONLY = ANNOTATIONS | {"$ref"}
+_NOT_ONLY = ANNOTATIONS | {"not"}
+
+# Those that tell alternatives apart come first.
+_ORDER = ("anyOf", "oneOf", "dependentSchemas", "dependencies", "if", "not")
 
 
 class Reader:
     """Reads the subschemas of one document.
 
     Attributes:
+        asserts_formats: `format` is a constraint, not an annotation.
         not_enforced: pointers to the keywords passed over by `unsupported="ignore"`.
         unknown: pointers to keywords that are not in the standard.
+        emptiness: what can be told of where nothing fits.
+        sharing: finds children that come to the same.
     """
 
-    def __init__(self, document: Document, unsupported: Literal["refuse", "ignore"]) -> None:
+    def __init__(
+        self,
+        document: Document,
+        unsupported: Literal["refuse", "ignore"],
+        *,
+        formats: Literal["assert", "annotate"] = "assert",
+    ) -> None:
         self.document = document
         self.is_lenient = unsupported == "ignore"
+        self.asserts_formats = formats == "assert"
         self.not_enforced: dict[str, None] = {}
         self.unknown: dict[str, None] = {}
-        self._nesting = 0
+        self.emptiness = Emptiness(self)
+        self.sharing = Sharing(self)
+        self._joined: dict[Child, Shape] = {}
+        self._opener = Opener(self)
+        document.refuse = self.refuse
         if document.is_foreign:
             uri = describe(document.root.value["$schema"])
             self.refuse(document.root, "$schema", f"the dialect {uri} is not supported")
 
+    @cached_property
+    def texts(self) -> Texts:
+        """What can be told of patterns."""
+        return Texts()
+
+    @cached_property
+    def failures(self) -> Failures:
+        """The ways not to fit an alternative."""
+        return Failures()
+
+    def release(self) -> None:
+        """Let go of what refers back to here: all is freed at once, and the collector has no work.
+
+        Nothing can be read after that.
+        """
+        self.document.release()
+        del self.emptiness, self.sharing, self._opener
+
+    def glance(self, schema: Subschema) -> Shape | None:
+        """Return what fits a schema, if it was read or says no more than a type."""
+        known: Shape | None = schema.shape
+        if known is None:
+            known = schema.shape = type_alone(schema.value)
+        return known
+
     def shape(self, child: Child) -> Shape:
-        """Return what fits all the subschemas of a child."""
+        """Return what fits all the terms of a child."""
         if len(child) == 1:
-            return self._shape(child[0])
-        shape = ANYTHING
-        for schema in child:
-            shape = intersect(shape, self._shape(schema), schema, ())
+            term = child[0]
+            if type(term) is Subschema:
+                known = self.glance(term)
+                return self._close(term, False) if known is None or known is READING else known
+        elif not child:
+            return ANYTHING
+        shape = self._joined.get(child)
+        if shape is None:
+            shape = self._joined[child] = self.sharing.shape(self._join(child))
         return shape
+
+    def in_place(self, child: Child, tracks: bool) -> Shape:
+        """Return what fits a child of one schema, with what that has seen if `tracks`."""
+        if not tracks:
+            return self.shape(child)
+        schema = only_schema(child)
+        shape = self._opener.known(schema, True)
+        return self._close(schema, True) if shape is None or shape is READING else shape
+
+    def without(self, shape: Shape, schema: Subschema) -> Shape:
+        """Return what fits a shape and does not fit a schema.
+
+        Raises:
+            InexactError, TooManyError: that cannot be said.
+        """
+        value = schema.value
+        if isinstance(value, dict) and "not" in value and not value.keys() - _NOT_ONLY:
+            inner = self.document.subschema(value["not"], schema, ("not",))
+            return self.meet(shape, self.shape(self.resolve((inner,))), schema, ("not",))
+        if isinstance(value, dict) and ("oneOf" in value or "$ref" in value):
+            target = self.resolve((schema,))
+            parts = parts_of_one_of(self, target)
+            if parts is not None:
+                return without_one_of(self, shape, *parts, schema)
+        return without(self, shape, self.shape(self.resolve((schema,))), schema)
+
+    def meet(self, a: Shape, b: Shape, at: Subschema, tokens: tuple[str | int, ...]) -> Shape:
+        """Return what two shapes both allow, see `algebra.intersect`."""
+        return intersect(a, b, at, tokens, self.emptiness)
+
+    def is_void(self, child: Child) -> bool:
+        """Return True if it is proven that nothing fits a child."""
+        return self.emptiness.child(child)
 
     def resolve(self, child: Child) -> Child:
         """Replace a reference without siblings by its target, so that both are one child."""
-        schema = child[0]
-        if len(child) > 1 or not isinstance(schema.value, dict) or "$ref" not in schema.value:
+        schema = child[0] if len(child) == 1 else None
+        if type(schema) is not Subschema or not isinstance(schema.value, dict):
+            return child
+        if "$ref" not in schema.value:
             return child
         seen = {schema}
         while (target := self._sole_target(schema)) is not None:
             if target in seen:
-                raise _circular(target)
+                raise circular(target)
             seen.add(target)
             schema = target
         return (schema,)
+
+    def target(self, schema: Subschema, keyword: str = "$ref") -> Subschema | None:
+        """Return what a reference leads to, None if it is passed over."""
+        try:
+            return self.document.target(schema, keyword)
+        except UnsupportedError:
+            if not self.is_lenient:
+                raise
+            self.not_enforced[schema.pointer(keyword)] = None
+            return None
 
     def refuse(self, schema: Subschema, keyword: str, fact: str | None = None) -> None:
         """Raise the error for a keyword that cannot be enforced, or note it down if lenient."""
@@ -96,219 +197,94 @@ class Reader:
             mend='take it out, or compile with unsupported="ignore" to go without it',
         )
 
+    def refuse_combination(
+        self, schema: Subschema, keyword: str, error: InexactError | TooManyError
+    ) -> None:
+        """Refuse a keyword that gives a union which cannot be said."""
+        if isinstance(error, TooManyError):
+            fact = f'"{keyword}" leads to too many alternatives: {error.fact}'
+        else:
+            pointer = error.at.pointer(error.keyword)
+            fact = f'"{keyword}" needs what does not fit {pointer}, and that cannot be compiled'
+        self.refuse(schema, keyword, fact)
+
     def _sole_target(self, schema: Subschema) -> Subschema | None:
         """Return the target of a schema that is nothing but a reference."""
         value = schema.value
         if not isinstance(value, dict) or "$ref" not in value:
             return None
         # Up to draft 7 a reference overrides all that stands beside it.
-        if self.document.draft > 7 and value.keys() - _REFERENCE_ONLY:
+        if schema.draft > 7 and value.keys() - _REFERENCE_ONLY:
             return None
-        return self._target(schema)
+        return self.target(schema)
 
-    def _target(self, schema: Subschema) -> Subschema | None:
-        reference = schema.value["$ref"]
-        if not isinstance(reference, str):
-            raise malformed(schema, "$ref", reference, "a string")
+    def _join(self, child: Child) -> Shape:
+        """Read a child of several terms, or of another one than a schema."""
+        at = place(child) or self.document.root
+        known = self._joined.get(child[:-1]) if len(child) > 2 else None
+        shape, terms = (ANYTHING, child) if known is None else (known, child[-1:])
+        splits: list[Split] = []
         try:
-            return self.document.target(reference, schema)
-        except UnsupportedError:
-            if not self.is_lenient:
-                raise
-            self.not_enforced[schema.pointer("$ref")] = None
-            return None
-
-    def _shape(self, schema: Subschema) -> Shape:
-        shape: Shape | None = schema.shape
-        if shape is None:
-            return self._read(schema)
-        if shape is _READING:
-            raise _circular(schema)
+            for term in terms:
+                if type(term) is Subschema:
+                    other, more = self._opener.open(term, False)
+                    shape = self.meet(shape, other, at, ())
+                    splits += more
+            shape = self.combine(shape, splits)
+            for term in terms:
+                if type(term) is Either:
+                    shape = self.meet(shape, unite([*map(self.shape, term.children)]), at, ())
+            for term in terms:
+                if type(term) is Negated:
+                    shape = self._outside(shape, term.schema)
+        except InexactError as error:
+            fact = f'what does not fit "{error.keyword}" is needed, and that cannot be compiled'
+            self.refuse(error.at, error.keyword, fact)
+        except TooManyError as error:
+            self.refuse_combination(at, _union_of(at), error)
         return shape
 
-    def _read(self, schema: Subschema) -> Shape:
-        value = schema.value
-        if value is True:
-            return ANYTHING
-        if value is False:
-            return Shape(
-                reason=Reason("the schema false allows nothing", schema, (), "take it out")
-            )
-        if not isinstance(value, dict):
-            raise SchemaError(
-                f"a schema is an object, true or false, found {describe(value)}",
-                pointer=schema.pointer(),
-                mend="write true for anything",
-            )
-        name = value.get("type")
-        # Most schemas of a real document say a type and describe it.
-        if type(name) is str and name in OF_TYPE and value.keys() <= _TYPE_ONLY:
-            shape = schema.shape = OF_TYPE[name]
+    def _outside(self, shape: Shape, schema: Subschema) -> Shape:
+        outside = self.without(shape, schema)
+        if not is_nothing(outside) or is_nothing(shape):
+            return outside
+        fact = "a value must not fit a schema, and all that may stand there fits it"
+        mend = "allow other values there, or let the schema say more"
+        return Shape(reason=Reason(fact, schema, (), mend))
+
+    def combine(self, shape: Shape, splits: Iterable[Split]) -> Shape:
+        """Combine what is known with the keywords that give unions."""
+        for schema, keyword, tracks in sorted(splits, key=_rank):
+            content = schema.value[keyword]
+            try:
+                shape = COMBINATIONS[keyword](self, schema, content, tracks, shape)
+            except (InexactError, TooManyError) as error:
+                self.refuse_combination(schema, keyword, error)
+        return shape
+
+    def _close(self, schema: Subschema, tracks: bool) -> Shape:
+        """Read a schema, all keywords combined."""
+        shape, splits = self._opener.open(schema, tracks)
+        if not splits:
             return shape
-        if self._nesting >= MAX_NESTING:
-            raise LimitError(
-                f"too many schemas apply to one value, one in another, at {schema.short_pointer()}",
-                limit="nested schemas",
-                value=MAX_NESTING,
-            )
-        schema.shape = _READING
-        self._nesting += 1
-        shape = schema.shape = self._read_keywords(schema, value)
-        self._nesting -= 1
+        self._opener.enter(schema, tracks)
+        try:
+            shape = self.combine(shape, splits)
+        except GuidedError:
+            # It may be asked for again: what is only looked at on the way may fail.
+            self._opener.keep(schema, None, tracks)
+            raise
+        finally:
+            self._opener.leave()
+        self._opener.keep(schema, shape, tracks)
         return shape
 
-    def _read_keywords(self, schema: Subschema, value: dict[str, Json]) -> Shape:
-        if "$ref" in value and self.document.draft <= 7:
-            target = self._target(schema)
-            return ANYTHING if target is None else self._shape(target)
-        facts = Facts()
-        later = []
-        for keyword, content in value.items():
-            handler = ASSERTIONS.get(keyword)
-            if handler is not None:
-                if not (
-                    isinstance(content, bool) and keyword in _FLAGS and self.document.draft == 4
-                ):
-                    handler(facts, schema, keyword, content)
-            elif keyword in _PARTS:
-                _PARTS[keyword](self, facts, schema, content)
-            elif keyword in _COMBINATIONS:
-                later.append(keyword)
-            elif keyword not in ANNOTATIONS:
-                self._pass_over(schema, keyword, content)
-        if self.document.draft == 4:
-            facts.obey_flags(value)
-        shape = facts.shape()
-        for keyword in later:
-            other = _COMBINATIONS[keyword](self, schema, value[keyword])
-            shape = intersect(shape, other, schema, (keyword,))
-        return shape
 
-    def _pass_over(self, schema: Subschema, keyword: str, content: Json) -> None:
-        """Treat a keyword that is not enforced: refused, without effect here, or unknown."""
-        if keyword == "format":
-            self.refuse(schema, keyword, f"the format {describe(content)} is not supported")
-        elif keyword in REFUSED:
-            self.refuse(schema, keyword)
-        elif keyword == "uniqueItems":
-            if content is not False:
-                self.refuse(schema, keyword)
-        elif keyword in COMPANIONS:
-            if any(other in schema.value for other in COMPANIONS[keyword]):
-                self.refuse(schema, keyword)
-        elif keyword != "additionalItems" or self.document.draft >= 2020:
-            self.unknown[schema.pointer(keyword)] = None
-
-    # ---- keywords that hold schemas of parts ----
-
-    def _properties(self, facts: Facts, schema: Subschema, content: Json) -> None:
-        if not isinstance(content, dict):
-            raise malformed(schema, "properties", content, "an object of schemas")
-        if set(map(type, content)) - {str} and not all(isinstance(name, str) for name in content):
-            raise malformed(schema, "properties", content, "an object whose keys are strings")
-        subschema = self.document.subschema
-        facts.properties = {
-            name: (subschema(value, schema, ("properties", name)),)
-            for name, value in content.items()
-        }
-
-    def _additional_properties(self, facts: Facts, schema: Subschema, content: Json) -> None:
-        if content is not True:
-            facts.additional = (
-                self.document.subschema(content, schema, ("additionalProperties",)),
-            )
-
-    def _prefix_items(self, facts: Facts, schema: Subschema, content: Json) -> None:
-        facts.prefix = self._schemas(schema, "prefixItems", content)
-
-    def _items(self, facts: Facts, schema: Subschema, content: Json) -> None:
-        if isinstance(content, list):
-            if self.document.draft >= 2020:
-                raise SchemaError(
-                    '"items" must be one schema, found an array',
-                    pointer=schema.pointer("items"),
-                    mend='rename it to "prefixItems", or name an older draft in "$schema"',
-                )
-            facts.prefix = self._schemas(schema, "items", content)
-            rest, keyword = schema.value.get("additionalItems", True), "additionalItems"
-        else:
-            rest, keyword = content, "items"
-        if rest is not True:
-            facts.rest = (self.document.subschema(rest, schema, (keyword,)),)
-
-    def _schemas(self, schema: Subschema, keyword: str, content: Json) -> tuple[Child, ...]:
-        if not isinstance(content, list):
-            raise malformed(schema, keyword, content, "an array of schemas")
-        subschema = self.document.subschema
-        return tuple(
-            (subschema(value, schema, (keyword, index)),) for index, value in enumerate(content)
-        )
-
-    # ---- keywords that apply other schemas to the value itself, or list values ----
-
-    def _reference(self, schema: Subschema, content: Json) -> Shape:
-        target = self._target(schema)
-        return ANYTHING if target is None else self.shape(self.resolve((target,)))
-
-    def _all_of(self, schema: Subschema, content: Json) -> Shape:
-        shape = ANYTHING
-        for index, child in enumerate(self._branches(schema, "allOf", content)):
-            shape = intersect(shape, self.shape(child), schema, ("allOf", index))
-        return shape
-
-    def _any_of(self, schema: Subschema, content: Json) -> Shape:
-        return unite([self.shape(child) for child in self._branches(schema, "anyOf", content)])
-
-    def _not(self, schema: Subschema, content: Json) -> Shape:
-        """Read the negation of a boolean or an empty schema: {"not": {}} often says false."""
-        if content is False:
-            return ANYTHING
-        if content is True or content == {}:
-            mend = "take it out; anything fits the schema in it"
-            return Shape(reason=Reason("not of anything allows nothing", schema, ("not",), mend))
-        self.refuse(schema, "not")
-        return ANYTHING
-
-    def _branches(self, schema: Subschema, keyword: str, content: Json) -> list[Child]:
-        if content == []:
-            raise malformed(schema, keyword, content, "an array of at least one schema")
-        return [self.resolve(child) for child in self._schemas(schema, keyword, content)]
-
-    def _const(self, schema: Subschema, content: Json) -> Shape:
-        return finite_shape(self.document, schema, "const", [content])
-
-    def _enum(self, schema: Subschema, content: Json) -> Shape:
-        if not isinstance(content, list):
-            raise malformed(schema, "enum", content, "an array of values")
-        if not content:
-            reason = Reason(
-                "enum is empty, so nothing fits", schema, ("enum",), "list at least one value"
-            )
-            return Shape(reason=reason)
-        return finite_shape(self.document, schema, "enum", content)
+def _rank(split: Split) -> int:
+    return _ORDER.index(split.keyword)
 
 
-def _circular(schema: Subschema) -> SchemaError:
-    place = schema.pointer() or "the schema"
-    return SchemaError(
-        f"circular reference: {place} refers to itself without a property or an item between",
-        pointer=schema.pointer(*(("$ref",) if "$ref" in schema.value else ())),
-        mend="let it refer to itself below properties or items only",
-    )
-
-
-_PARTS: dict[str, Callable[[Reader, Facts, Subschema, Json], None]] = {
-    "properties": Reader._properties,
-    "additionalProperties": Reader._additional_properties,
-    "prefixItems": Reader._prefix_items,
-    "items": Reader._items,
-}
-
-_COMBINATIONS: dict[str, Callable[[Reader, Subschema, Json], Shape]] = {
-    "$ref": Reader._reference,
-    "allOf": Reader._all_of,
-    "anyOf": Reader._any_of,
-    "not": Reader._not,
-    "const": Reader._const,
-    "enum": Reader._enum,
-}
+def _union_of(schema: Subschema) -> str:
+    """Return a keyword that gives a union, to name where a child of several terms is too much."""
+    value = schema.value if isinstance(schema.value, dict) else {}
+    return next((keyword for keyword in (*_ORDER, *value) if keyword in value), "allOf")

@@ -7,14 +7,18 @@ is made where a child leads back to itself, and where nesting would go too deep 
 from __future__ import annotations
 
 from collections import deque
+from functools import cached_property
+from typing import Literal
 
 from guided._core import Arena
 from guided.errors import SchemaError
-from guided.text.json_schema.arrays import NOTHING, Written, write_array
+from guided.text.json_schema.arrays import write_array
+from guided.text.json_schema.children import place
 from guided.text.json_schema.contradictions import nothing_fits, too_deep_to_indent
+from guided.text.json_schema.document import Subschema
 from guided.text.json_schema.objects import write_object
 from guided.text.json_schema.prelude import INDENTED_LEVELS, Layout, Prelude
-from guided.text.json_schema.productivity import Productivity
+from guided.text.json_schema.productivity import NOTHING, Productivity, Written
 from guided.text.json_schema.reader import Reader
 from guided.text.json_schema.scalars import Scalars
 from guided.text.json_schema.shapes import (
@@ -28,14 +32,20 @@ from guided.text.json_schema.shapes import (
     TRUE,
     ArrayShape,
     Child,
+    NumberShape,
     ObjectShape,
     Reason,
     Shape,
+    StringShape,
 )
 from guided.text.json_schema.strings import NEVER
+from guided.text.json_schema.unique_items import ItemSplitter
 
 # Containers written within each other before a rule is made.
 MAX_INLINE = 6
+
+# What `Arena.record` calls the layout.
+Frame = tuple[int, int, int, int, int]
 
 # A child, and with an indentation its level: -1 without.
 _Key = tuple[Child, int]
@@ -46,11 +56,19 @@ class Writer:
 
     Attributes:
         arena: a copy of the prelude's, and what was added.
+        is_any_order: properties may come in any order.
         reason: why the value written last is `never`, when it is.
     """
 
-    def __init__(self, reader: Reader, prelude: Prelude) -> None:
+    def __init__(
+        self,
+        reader: Reader,
+        prelude: Prelude,
+        *,
+        property_order: Literal["schema", "any"] = "schema",
+    ) -> None:
         self.reader = reader
+        self.is_any_order = property_order == "any"
         self.prelude = prelude
         self.arena: Arena = prelude.arena.clone()
         self.scalars = Scalars(reader, prelude, self.arena)
@@ -58,6 +76,8 @@ class Writer:
         self.reason: Reason | None = None
         self._written: dict[_Key, int] = {}
         self._members: dict[tuple[int, int, int], int] = {}
+        self._names: dict[str, int] = {}
+        self._frames: dict[tuple[int, str], Frame] = {}
         self._open: dict[_Key, int | None] = {}
         self._queue: deque[tuple[_Key, int, int]] = deque()
         self._reasons: dict[_Key, Reason | None] = {}
@@ -69,7 +89,7 @@ class Writer:
             SchemaError: nothing fits.
         """
         start = self.value(child, 0)
-        reason = None if start != NEVER else self.reason or nothing_fits(child[0])
+        reason = None if start != NEVER else self.reason or nothing_fits(self.place(child))
         while self._queue:
             key, level, rule = self._queue.popleft()
             self._define(rule, self._alternatives(key[0], self.reader.shape(key[0]), level), key)
@@ -84,7 +104,13 @@ class Writer:
         """Return the node for a value that fits `child`; if it is `never`, `reason` says why."""
         if not child:
             return self.prelude.value(level)
-        child = self.reader.resolve(child)
+        if len(child) == 1 and type(child[0]) is Subschema:
+            plain = self.prelude.plain.get(id(self.reader.glance(child[0])))
+            if plain is not None:
+                return plain
+            child = self.reader.resolve(child)
+        else:
+            child = self.reader.sharing.child(child)
         key = (child, level if self.prelude.is_indented else -1)
         node = self._written.get(key)
         if node is None:
@@ -97,12 +123,45 @@ class Writer:
             self.reason = self._reasons[key]
         return node
 
+    @cached_property
+    def items(self) -> ItemSplitter:
+        """What splits items that must differ by their types."""
+        return ItemSplitter(self)
+
+    def place(self, child: Child) -> Subschema:
+        """Return a schema to name in a message about `child`."""
+        return place(child) or self.reader.document.root
+
+    def frame(self, brackets: str, level: int) -> Frame:
+        """Return the nodes around the members of a record between these brackets."""
+        key = (level if self.prelude.is_indented else 0, brackets)
+        frame = self._frames.get(key)
+        if frame is None:
+            layout = self.prelude.layout(level)
+            opening, closing = layout.brackets[brackets[0]], layout.brackets[brackets[1]]
+            if layout.is_blank_shared:
+                empty = self.arena.sequence([layout.before_first, closing])
+            else:
+                empty = closing
+            comma = self.arena.sequence(layout.comma)
+            close = layout.close[brackets[1]]
+            frame = self._frames[key] = (opening, layout.before_first, comma, close, empty)
+        return frame
+
+    def key(self, name: str) -> int:
+        """Return a name as it is spelled as a key."""
+        node = self._names.get(name)
+        if node is None:
+            node = self._names[name] = self.scalars.spelling.string(self.arena, name)
+        return node
+
     def member(self, value: int, layout: Layout) -> int:
-        """Return a value of an object as it stands behind its colon."""
+        """Return a value of an object as it stands behind its key."""
         key = (value, layout.before_value, layout.after_value)
         node = self._members.get(key)
         if node is None:
-            node = self._members[key] = layout.member(self.arena, value)
+            part = layout.member(self.arena, value)
+            node = self._members[key] = self.arena.sequence([*layout.colon, part])
         return node
 
     def item(self, value: int, layout: Layout) -> int:
@@ -139,8 +198,9 @@ class Writer:
         return rule
 
     def _rule(self, key: _Key) -> int:
-        rule = self.arena.rule("#" + key[0][0].short_pointer())
-        self.productivity.expect(rule, key[0][0])
+        schema = self.place(key[0])
+        rule = self.arena.rule("#" + schema.short_pointer())
+        self.productivity.expect(rule, schema)
         return rule
 
     def _define(self, rule: int, body: int, key: _Key) -> None:
@@ -184,23 +244,36 @@ class Writer:
 
     def _scalars(self, shape: Shape) -> list[int]:
         """Write what is not a container; `reason` is why something is missing."""
-        prelude, scalars = self.prelude, self.scalars
-        nodes = []
         self.reason = shape.reason
-        if shape.simple:
-            simple = ((NULL, prelude.null), (TRUE, prelude.true), (FALSE, prelude.false))
-            nodes += [node for bit, node in simple if shape.simple & bit]
-        if shape.strings is ANY_STRINGS:
-            nodes.append(prelude.string)
-        elif shape.strings:
-            nodes += map(scalars.string, shape.strings)
-        if shape.numbers is ANY_NUMBERS:
-            nodes.append(prelude.number)
-        elif shape.numbers:
-            nodes += map(scalars.number, shape.numbers)
+        nodes = self.simple(shape.simple) if shape.simple else []
+        if shape.strings:
+            nodes += self.strings(shape.strings)
+        if shape.numbers:
+            nodes += self.numbers(shape.numbers)
+        return nodes
+
+    def simple(self, simple: int) -> list[int]:
+        """Write those of NULL, TRUE and FALSE that are in `simple`."""
+        prelude = self.prelude
+        literals = ((NULL, prelude.null), (TRUE, prelude.true), (FALSE, prelude.false))
+        return [node for bit, node in literals if simple & bit]
+
+    def strings(self, alternatives: tuple[StringShape, ...]) -> list[int]:
+        """Write strings; `reason` is why some are missing."""
+        if alternatives is ANY_STRINGS:
+            return [self.prelude.string]
+        return self._without_never(list(map(self.scalars.string, alternatives)))
+
+    def numbers(self, alternatives: tuple[NumberShape, ...]) -> list[int]:
+        """Write numbers; `reason` is why some are missing."""
+        if alternatives is ANY_NUMBERS:
+            return [self.prelude.number]
+        return self._without_never(list(map(self.scalars.number, alternatives)))
+
+    def _without_never(self, nodes: list[int]) -> list[int]:
         if NEVER in nodes:
-            self.reason = self.reason or scalars.reason
-            nodes = [node for node in nodes if node != NEVER]
+            self.reason = self.reason or self.scalars.reason
+            return [node for node in nodes if node != NEVER]
         return nodes
 
     def _container(self, child: Child, shape: ArrayShape | ObjectShape, level: int) -> Written:
@@ -212,7 +285,13 @@ class Writer:
 
     def _empty(self, child: Child, shape: ArrayShape | ObjectShape) -> Written:
         """Write the empty container, the only one on a level that has no indentation."""
-        self.reason = too_deep_to_indent(child[0], INDENTED_LEVELS)
+        self.reason = too_deep_to_indent(self.place(child), INDENTED_LEVELS)
         if isinstance(shape, ArrayShape):
-            return NOTHING if shape.minimum else (self.arena.literal("[]"), frozenset())
-        return NOTHING if shape.required else (self.arena.literal("{}"), frozenset())
+            owes_more = any(each.minimum for each in shape.contains)
+            empty = self.arena.literal("[]")
+        else:
+            owes_more = bool(shape.required or shape.some)
+            empty = self.arena.literal("{}")
+        if owes_more or (shape.minimum is not None and shape.minimum.value > 0):
+            return NOTHING
+        return empty, frozenset()

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from functools import lru_cache
 from typing import Literal
 
 from guided._core import Arena
@@ -22,6 +23,9 @@ _PYTHON_FLAGS = {
     "u": "unicode",
     "x": "verbose",
 }
+# Reading takes most of the time, and one pattern is often compiled into several arenas.
+_read = lru_cache(maxsize=512)(read)
+
 _ECMA_FLAGS = {"i": "ignore_case", "m": "multiline", "s": "dot_all", "u": "", "v": "sets"}
 
 
@@ -60,7 +64,7 @@ def compile_regex(
     """
     if dialect not in ("python", "ecma"):
         raise ValueError(f'dialect must be "python" or "ecma", not {dialect!r}')
-    expression = read(pattern, dialect, _flags(flags, dialect))
+    expression = _read(pattern, dialect, _flags(flags, dialect))
     writer = Writer(arena, spelling)
     if search:
         expression = shorten(shorten(expression, front=True), front=False)

@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from guided.errors import LimitError, SchemaError
+from guided.errors import LimitError, SchemaError, UnsupportedError
 from guided.text.json_schema import compile_schema
 from tests.text.json_schema.matching import language
 
@@ -83,8 +83,12 @@ def test_products_of_unions_are_bounded() -> None:
         {"anyOf": [{"required": [f"a{index}"]}, {"required": [f"b{index}"]}], "type": "object"}
         for index in range(20)
     ]
-    with pytest.raises(LimitError, match="combines 8192 and 2 alternatives"):
+    with pytest.raises(UnsupportedError, match="combines 1024 alternatives with 2") as caught:
         compile_schema({"allOf": pairs})
+    assert caught.value.keyword == "anyOf"
+    assert caught.value.place == "at /allOf/10/anyOf"
+    lenient = compile_schema({"allOf": pairs}, unsupported="ignore")
+    assert lenient.not_enforced == [f"/allOf/{index}/anyOf" for index in range(10, 20)]
 
 
 def test_branches_that_refer_to_one_schema_do_not_double() -> None:
@@ -92,14 +96,25 @@ def test_branches_that_refer_to_one_schema_do_not_double() -> None:
     same = {f"d{k}": {"anyOf": [{"$ref": f"#/$defs/d{k + 1}"}] * 2} for k in range(50)}
     compiled = language({"$defs": {**same, "d50": leaf}, "$ref": "#/$defs/d0"})
     assert compiled.compiled.start == language(leaf).compiled.start
-    other: dict[str, Any] = {
-        f"d{k}": {
-            "anyOf": [{"$ref": f"#/$defs/d{k + 1}", "required": [name]} for name in ("a", "b")]
-        }
-        for k in range(25)
-    }
+    # What no object fits, as only "a" is allowed, and what others allow already, is struck out.
+    twice = doubling(lambda level: ("a", "b"))
+    compiled = language({"$defs": {**twice, "d25": leaf}, "$ref": "#/$defs/d0"})
+    assert compiled.matches('{"a":1}')
+    assert not compiled.matches("{}")
+    grown = doubling(lambda level: (f"a{level}", f"b{level}"))
+    with pytest.raises(UnsupportedError, match="too many alternatives"):
+        compile_schema({"$defs": {**grown, "d25": {"type": "object"}}, "$ref": "#/$defs/d0"})
     with pytest.raises(LimitError, match="too many alternatives"):
-        compile_schema({"$defs": {**other, "d25": leaf}, "$ref": "#/$defs/d0"})
+        compile_schema({"anyOf": [{"required": [f"a{index}"]} for index in range(30_001)]})
+
+
+def doubling(names: Callable[[int], tuple[str, str]]) -> dict[str, Any]:
+    return {
+        f"d{level}": {
+            "anyOf": [{"$ref": f"#/$defs/d{level + 1}", "required": [n]} for n in names(level)]
+        }
+        for level in range(25)
+    }
 
 
 @pytest.mark.parametrize(

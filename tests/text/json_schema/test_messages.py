@@ -89,6 +89,54 @@ CONTRADICTIONS = [
         "lower minItems to 1, or allow more items",
     ),
     (
+        {"oneOf": [{"type": "string"}, {"type": "string"}]},
+        "no value fits exactly one schema of oneOf",
+        "/oneOf",
+        "let the schemas exclude each other, or use anyOf",
+    ),
+    (
+        {"type": "string", "oneOf": [{"type": "integer"}, {"type": "null"}]},
+        "no value fits both: one part of the schema allows string, another integer",
+        "/oneOf/0",
+        "let them share a type, or take one of them out",
+    ),
+    (
+        {"not": {"type": ["object", "array", "string", "number", "boolean", "null"]}},
+        "not of anything allows nothing",
+        "/not",
+        "take it out; anything fits the schema in it",
+    ),
+    (
+        {"type": "object", "required": ["a"], "not": {"required": ["a"]}},
+        "all that fits the rest of the schema fits the schema in not",
+        "/not",
+        "take it out, or let it say less",
+    ),
+    (
+        {"if": {"type": "string"}, "then": False, "else": False},
+        "the schema false allows nothing",
+        "/then",
+        "take it out",
+    ),
+    (
+        {"type": "object", "dependentSchemas": {"b": False}, "required": ["b"]},
+        'property "b" is required, but no property of that name is allowed',
+        "/required",
+        'allow "b" in properties, or take it out of required',
+    ),
+    (
+        {"type": "object", "unevaluatedProperties": False, "required": ["b"]},
+        'property "b" is required, but no property of that name is allowed',
+        "/required",
+        'allow "b" in properties, or take it out of required',
+    ),
+    (
+        {"type": "array", "contains": {}, "minContains": 3, "maxContains": 2},
+        "no array can have at least 3 and at most 2 items",
+        "/minContains",
+        "lower minContains to 2 or raise maxContains to 3",
+    ),
+    (
         {"enum": []},
         "enum is empty, so nothing fits",
         "/enum",
@@ -189,6 +237,40 @@ MALFORMED = [
     ({"enum": "a"}, '"enum" must be an array of values, found "a"', "/enum", None),
     ({"anyOf": []}, None, "/anyOf", None),
     ({"anyOf": [{}, None]}, "a schema is an object, true or false, found null", "/anyOf/1", None),
+    ({"oneOf": {}}, '"oneOf" must be an array of schemas, found an object', "/oneOf", None),
+    ({"not": 5}, "a schema is an object, true or false, found 5", "/not", None),
+    ({"if": 3, "then": {}}, "a schema is an object, true or false, found 3", "/if", None),
+    ({"contains": "x"}, 'a schema is an object, true or false, found "x"', "/contains", None),
+    ({"multipleOf": 0}, '"multipleOf" must be a number above 0, found 0', "/multipleOf", None),
+    ({"uniqueItems": 1}, '"uniqueItems" must be true or false, found 1', "/uniqueItems", None),
+    ({"minProperties": -1}, None, "/minProperties", None),
+    ({"unevaluatedItems": 3}, None, "/unevaluatedItems", None),
+    (
+        {"patternProperties": []},
+        '"patternProperties" must be an object of schemas, found an array',
+        "/patternProperties",
+        None,
+    ),
+    (
+        {"dependentRequired": {"a": "b"}},
+        '"dependentRequired" must be an object of arrays of property names, found an object',
+        "/dependentRequired",
+        None,
+    ),
+    (
+        {"dependentSchemas": []},
+        '"dependentSchemas" must be an object of schemas, found an array',
+        "/dependentSchemas",
+        None,
+    ),
+    (
+        {"$schema": "http://json-schema.org/draft-07/schema#", "dependencies": {"a": [1]}},
+        '"dependencies" must be an object of schemas or of arrays of property names,'
+        " found an array",
+        "/dependencies",
+        None,
+    ),
+    ({"format": 3}, '"format" must be a string, found 3', "/format", None),
     ({"pattern": 1}, '"pattern" must be a string, found 1', "/pattern", None),
     ({"$ref": 1}, '"$ref" must be a string, found 1', "/$ref", None),
     ({"$schema": 1}, "$schema is a URI, found 1", "/$schema", None),
@@ -230,9 +312,30 @@ def test_a_pattern_that_is_no_regular_expression() -> None:
 
 
 def test_an_unsupported_keyword() -> None:
-    assert message(required({"uniqueItems": True}), UnsupportedError) == (
-        'the keyword "uniqueItems" is not supported (scope: docs/json-schema.md)\n'
-        "  at /properties/a/uniqueItems\n"
+    assert message(required({"not": {"uniqueItems": True}}), UnsupportedError) == (
+        '"not" needs what does not fit /properties/a/not/uniqueItems, and that cannot be compiled'
+        " (scope: docs/json-schema.md)\n"
+        "  at /properties/a/not\n"
+        '  mend: take it out, or compile with unsupported="ignore" to go without it'
+    )
+
+
+def test_a_union_that_is_too_large() -> None:
+    branches = [{"anyOf": [{"required": [f"a{k}"]}, {"required": [f"b{k}"]}]} for k in range(20)]
+    assert message(required({"type": "object", "allOf": branches}), UnsupportedError) == (
+        '"anyOf" leads to too many alternatives: it combines 1024 alternatives with 2'
+        " (scope: docs/json-schema.md)\n"
+        "  at /properties/a/allOf/10/anyOf\n"
+        '  mend: take it out, or compile with unsupported="ignore" to go without it'
+    )
+
+
+def test_a_complement_that_cannot_be_said() -> None:
+    unique = {"type": "object", "properties": {"b": {"uniqueItems": True}}}
+    assert message(required({"oneOf": [unique, {"type": "object"}]}), UnsupportedError) == (
+        'what does not fit "uniqueItems" is needed, and that cannot be compiled'
+        " (scope: docs/json-schema.md)\n"
+        "  at /properties/a/oneOf/0/properties/b/uniqueItems\n"
         '  mend: take it out, or compile with unsupported="ignore" to go without it'
     )
 

@@ -3,17 +3,18 @@
 from __future__ import annotations
 
 import itertools
+import json
 import random
 import re
 from decimal import Decimal
+from fractions import Fraction
 from typing import Any
 
 import pytest
 
 from guided._core import Arena
-from guided.text.json_schema.document import Subschema
+from guided.text.json_schema.number_sets import End, NumberSet
 from guided.text.json_schema.numbers import least_integer, number_between
-from guided.text.json_schema.shapes import Bound, NumberShape
 from tests.text.json_schema.matching import check, language, matches
 
 NUMBER = re.compile(r"-?(0|[1-9][0-9]*)(\.[0-9]+)?")
@@ -27,40 +28,56 @@ TEXTS += ["10", "99.5", "123.456", "0.050", "-0.000", "1000.00", "-5.5", "0.0101
 VALUES = "0 1 2 9 10 12 0.1 0.5 1.2 0.02 19.9 99 100 2.10 -1 -2 -0.1 -12 -1.9 -100 -20.01 0.0101 29"
 
 
-def _is_within(shape: NumberShape, text: str) -> bool:
+def _is_within(is_integer: bool, low: End | None, high: End | None, text: str) -> bool:
     """Say by plain comparison what the automaton should say of a text without an exponent."""
-    value = Decimal(text)
-    if shape.low and (value < shape.low.value or (shape.low.is_open and value == shape.low.value)):
+    value = Fraction(text)
+    if value not in NumberSet(None, low, high):
         return False
-    if shape.high and (
-        value > shape.high.value or (shape.high.is_open and value == shape.high.value)
-    ):
+    if is_integer and not re.fullmatch(r"-?[0-9]+(\.0)?", text):
         return False
-    if shape.is_integer and not re.fullmatch(r"-?[0-9]+(\.0)?", text):
-        return False
-    if value == 0 and text[0] == "-" and shape.low is not None:
-        return least_integer(shape.low) < 0 if shape.is_integer else shape.low.value < 0
+    if value == 0 and text[0] == "-" and low is not None:
+        return least_integer(low) < 0 if is_integer else low.value < 0
     return True
 
 
 @pytest.mark.parametrize("seed", range(4))
 def test_a_number_is_let_through_if_its_value_is_within_the_bounds(seed: int) -> None:
     draw = random.Random(seed)
-    root = Subschema({}, None, ())
     arena = Arena()
     for _ in range(60):
-        low, high = (
-            Bound(Decimal(draw.choice(VALUES.split())), draw.random() < 0.5, root, "bound")
-            if draw.random() < 0.8
-            else None
-            for _ in range(2)
-        )
-        shape = NumberShape(draw.random() < 0.4, low, high)
-        if low is None and high is None:
-            continue
-        node = number_between(arena, shape)
+        low, high = _draw_end(draw), _draw_end(draw)
+        is_integer = draw.random() < 0.4
+        node = number_between(arena, is_integer, low, high)
         for text in draw.sample(TEXTS, 150):
-            assert arena.matches(node, text) is _is_within(shape, text), (shape, text)
+            expected = _is_within(is_integer, low, high, text)
+            assert arena.matches(node, text) is expected, (is_integer, low, high, text)
+
+
+MANTISSAS = "1 9 1.0 1.2 2.10 2.1 2.5 9.9 1.01 1.99 1.990"
+EXPONENTS = "-20 -7 -07 -5 -02 -1 3 +03 4 20 +19"
+
+
+@pytest.mark.parametrize("seed", range(4))
+def test_an_exponent_may_stand_behind_a_number_within_the_bounds(seed: int) -> None:
+    draw = random.Random(seed)
+    arena = Arena()
+    for _ in range(60):
+        low, high = _draw_end(draw), _draw_end(draw)
+        if low is None or high is None or 0 in (low.value, high.value):
+            continue
+        numbers = NumberSet(None, low, high)
+        node = number_between(arena, False, low, high)
+        for mantissa, exponent in itertools.product(MANTISSAS.split(), EXPONENTS.split()):
+            for text in (f"{mantissa}e{exponent}", f"-{mantissa}E{exponent}"):
+                before = Fraction(re.split("[eE]", text)[0])
+                expected = before in numbers and Fraction(text) in numbers
+                assert arena.matches(node, text) is expected, (low, high, text)
+
+
+def _draw_end(draw: random.Random) -> End | None:
+    if draw.random() < 0.2:
+        return None
+    return End(Fraction(Decimal(draw.choice(VALUES.split()))), draw.random() < 0.5)
 
 
 @pytest.mark.parametrize(
@@ -128,6 +145,28 @@ def test_a_bound_in_json_text_is_the_decimal_written() -> None:
     compiled = language(f'{{"type": "number", "maximum": {bound}}}')
     assert compiled.matches(bound)
     assert not compiled.matches(bound + "1")
+
+
+@pytest.mark.parametrize("value", [1e-7, 3.5e-5, 1e16, 2.5e20, 0.1, 5e-324, 1.7e308, 123456.75])
+def test_what_json_dumps_writes_is_let_through(value: float) -> None:
+    for schema in (
+        {},
+        {"minimum": 0},
+        {"exclusiveMinimum": 0},
+        {"minimum": -1},
+        {"minimum": 0, "maximum": 1.7e308},
+        {"not": {"const": 3}},
+        {"const": value},
+        {"enum": [value, 5]},
+    ):
+        assert matches({"type": "number", **schema}, json.dumps(value)), schema
+
+
+def test_a_digit_above_the_maximum_is_not_offered_for_the_sake_of_an_exponent() -> None:
+    compiled = language({"type": "number", "minimum": 0, "maximum": 5})
+    assert compiled.matches("2.5e-07")
+    assert compiled.matches("0.0000009")
+    assert not compiled.has_prefix("9")
 
 
 def test_a_minus_sign_is_not_offered_where_only_zero_could_follow() -> None:

@@ -115,10 +115,8 @@ def test_definitions_nobody_refers_to_are_not_looked_at() -> None:
     check({"$defs": {"a": {"type": "nonsense"}, "b": {"oneOf": 5}}, "const": 1}, ["1"], ["2"])
 
 
-@pytest.mark.parametrize(
-    "reference", ["https://127.0.0.1:9/schema.json", "other.json#/a", "#anchor"]
-)
-def test_remote_documents_and_anchors_are_refused(reference: str) -> None:
+@pytest.mark.parametrize("reference", ["https://127.0.0.1:9/schema.json", "other.json#/a"])
+def test_remote_documents_are_refused(reference: str) -> None:
     with pytest.raises(UnsupportedError) as caught:
         language({"properties": {"a": {"$ref": reference}}})
     assert caught.value.keyword == "$ref"
@@ -128,10 +126,55 @@ def test_remote_documents_and_anchors_are_refused(reference: str) -> None:
     assert lenient.matches('{"a":[1]}')
 
 
-def test_a_reference_below_an_inner_id_is_refused() -> None:
+def test_a_reference_below_an_inner_id_is_relative_to_it() -> None:
     inner = {"$id": "inner.json", "$defs": {"x": {"type": "null"}}, "items": {"$ref": "#/$defs/x"}}
-    with pytest.raises(UnsupportedError, match=r"embedded resource \"inner.json\""):
-        language({"$defs": {"x": {"type": "string"}}, "properties": {"a": inner}})
+    schema = {"$defs": {"x": {"type": "string"}}, "properties": {"a": inner}}
+    check(schema, ['{"a":[null]}'], ['{"a":["x"]}'])
+
+
+def test_an_anchor_names_a_schema() -> None:
+    schema = {"$defs": {"A": {"$anchor": "a", "type": "integer"}}, "items": {"$ref": "#a"}}
+    check({**schema, "type": "array"}, ["[1]"], ['["x"]'])
+
+
+def test_a_dynamic_reference_leads_to_the_outermost_anchor() -> None:
+    tree = {
+        "$id": "https://example.org/tree",
+        "$dynamicAnchor": "node",
+        "type": "object",
+        "properties": {"v": True, "kids": {"type": "array", "items": {"$dynamicRef": "#node"}}},
+        "additionalProperties": False,
+    }
+    strict = {
+        "$id": "https://example.org/strict",
+        "$dynamicAnchor": "node",
+        "$ref": "tree",
+        "required": ["v"],
+        "$defs": {"tree": tree},
+    }
+    check(strict, ['{"v":1,"kids":[{"v":2}]}'], ['{"v":1,"kids":[{}]}', '{"kids":[]}'])
+    both = {"properties": {"a": {"$ref": "tree"}, "b": strict}, "$id": "https://example.org/both"}
+    accept = ['{"a":{"kids":[{}]},"b":{"v":1}}', '{"a":{},"b":{"v":1,"kids":[{"v":2,"kids":[]}]}}']
+    check(both, accept, ['{"a":{},"b":{"v":1,"kids":[{}]}}', '{"a":{"kids":[1]}}'])
+
+
+def test_a_recursive_reference_leads_to_the_outermost_anchor() -> None:
+    schema = {
+        "$schema": "https://json-schema.org/draft/2019-09/schema",
+        "$id": "https://example.org/strict",
+        "$recursiveAnchor": True,
+        "$ref": "list",
+        "maxItems": 1,
+        "$defs": {
+            "list": {
+                "$id": "list",
+                "$recursiveAnchor": True,
+                "type": "array",
+                "items": {"$recursiveRef": "#"},
+            }
+        },
+    }
+    check(schema, ["[]", "[[]]", "[[[]]]"], ["[[],[]]", "[[[],[]]]", "[1]"])
 
 
 def test_what_can_only_recur_forever_is_left_out() -> None:

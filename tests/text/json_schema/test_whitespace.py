@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import json
+import re
 from typing import Any
 
 import pytest
 
 from guided.errors import SchemaError
-from guided.text.json_schema.prelude import INDENTED_LEVELS, WHITESPACE_BOUND
+from guided.text.json_schema.prelude import INDENTED_LEVELS
+from guided.text.json_schema.whitespace import WHITESPACE_BOUND
 from tests.text.json_schema.matching import language, matches
 
 SCHEMA = {
@@ -76,3 +78,44 @@ def test_what_must_go_deeper_cannot_be_indented() -> None:
     assert matches(schema, "[" * 33 + "1" + "]" * 33)
     with pytest.raises(SchemaError, match="more than 32 levels cannot be indented"):
         language(schema, whitespace=2)
+
+
+@pytest.mark.parametrize(
+    ("pattern", "accept", "reject"),
+    [
+        ("[ ]?", ['{"a": [1] , "b": { } }', '{"a":[1]}', "{ }"], ['{"a":  [1]}', '{"a":\n[1]}']),
+        ("[ \\n]*", ['{\n"a"\n :[1\n]}', "{}"], ['{"a":\t[1]}']),
+        (" ", ['{ "a" : [ 1 ] }', "{ }", '{ "a" : [ ] }'], ['{"a":[1]}', "{}"]),
+        (
+            "|\n( {4})*",
+            ['{\n    "a":[\n        1\n    ]\n}', '{"b":{}}'],
+            ['{ "b":{}}', '{\n  "b":{}}'],
+        ),
+    ],
+)
+def test_a_pattern_says_what_is_in_each_gap(
+    pattern: str, accept: list[str], reject: list[str]
+) -> None:
+    compiled = language(SCHEMA, whitespace=pattern)
+    for text in accept:
+        assert compiled.matches(text), text
+    for text in reject:
+        assert not compiled.matches(text), text
+
+
+@pytest.mark.parametrize(
+    ("pattern", "fact"),
+    [
+        ("flexibel", "'flexibel' also matches 'flexibel', and JSON has no blanks but space"),
+        ("\\s*", "also matches '\\x0b', and JSON has no blanks but space"),
+        ("(?!)", "'(?!)' matches nothing"),
+        ("[ ", "not '[ ': unterminated character class"),
+        ("( )\\1", "not '( )\\\\1': "),
+    ],
+)
+def test_a_pattern_of_other_than_blanks_is_an_error(pattern: str, fact: str) -> None:
+    with pytest.raises(ValueError, match=re.escape(fact)) as caught:
+        language(SCHEMA, whitespace=pattern)
+    assert str(caught.value).startswith(
+        'whitespace must be "flexible", "compact", an indent or a pattern of blanks'
+    )
