@@ -165,6 +165,7 @@ bool Machine::is_new(uint32_t cont, const std::string& value) {
 bool Machine::takes(const Continuations::Frame& f, const std::string& value) {
     const Record& r = record(f.node);
     uint32_t chain = progress_[f.minimum][1];
+    guessed_ |= chain == Chains::kUnknown;
     if (!is_unwritten(r, chain, value)) return false;
     if (!r.may_run_short() || chain == Chains::kUnknown) return true;
     Progress p = r.progress(progress_[f.minimum]);
@@ -184,7 +185,6 @@ uint32_t Machine::complete_recorded(uint32_t cont, uint32_t text) {
         if (unknown) {
             p.chain = Chains::kUnknown;
         } else {
-            guessed_ |= p.chain == Chains::kUnknown;
             if (!takes(f, value)) return;
             p.chain = chains_.add(p.chain, value);
         }
