@@ -8,7 +8,7 @@ and the reader refuses the keyword.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Collection, Sequence
 from typing import TYPE_CHECKING, TypeVar
 
 from guided.text.json_schema.algebra import meet_arrays, meet_objects, unite
@@ -38,6 +38,8 @@ if TYPE_CHECKING:
 # so far; returns that together with what the keyword allows.
 Handler = Callable[["Reader", Subschema, Json, bool, Shape], Shape]
 Container = TypeVar("Container", ArrayShape, ObjectShape)
+
+_ONLY_OBJECTS = Shape(objects=ANY_OBJECTS)
 
 
 def combine_any_of(
@@ -106,6 +108,11 @@ def combine_if(
         return known
     condition = reader.document.subschema(content, schema, ("if",))
     shape = reader.in_place(reader.resolve((condition,)), tracks)
+    if not tracks and "else" not in value:
+        branch = reader.document.subschema(value["then"], schema, ("then",))
+        owes = _owes(known, shape, reader.shape(reader.resolve((branch,))), schema)
+        if owes is not None:
+            return reader.meet(known, ANYTHING._replace(objects=(owes,)), schema, ("then",))
     fits = reader.meet(known, shape, schema, ("if",))
     fails = reader.without(known, condition)
     for keyword in ("then", "else"):
@@ -194,6 +201,27 @@ def _absent_or(
         return (ObjectShape(owes=tuple((name, owed, at) for owed in objects[0].required)),)
     present = ObjectShape(required={name: at})
     return (reader.failures.absent(name, at), *(meet_objects(present, one) for one in objects))
+
+
+def _owes(known: Shape, condition: Shape, branch: Shape, at: Subschema) -> ObjectShape | None:
+    """Return what `if` and `then` say if that is that a name, if there, asks for others.
+
+    Many such rules would multiply as alternatives.
+    """
+    asking, asked = _names_required(condition), _names_required(branch)
+    if asking is None or asked is None or len(asking) != 1:
+        return None
+    if known[:-2] != _ONLY_OBJECTS[:-2] and not condition[:-2] == branch[:-2] == ANYTHING[:-2]:
+        return None
+    return ObjectShape(owes=tuple((name, owed, at) for name in asking for owed in asked))
+
+
+def _names_required(shape: Shape) -> Collection[str] | None:
+    """Return the names that a shape requires of objects if it says nothing else of them."""
+    if len(shape.objects) != 1:
+        return None
+    one = shape.objects[0]
+    return one.required if one == ObjectShape(required=one.required, seen=one.seen) else None
 
 
 def _together(

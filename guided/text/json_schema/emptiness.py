@@ -167,7 +167,13 @@ class Emptiness:
         """Return what the value of a property must fit, as far as patterns can be matched."""
         child: Child = ()
         for group in shape.groups:
-            child = join(child, self._in_group(group, name))
+            # There are often many, most of them for one other name.
+            if group.patterns:
+                part = self._in_group(group, name)
+            else:
+                part = group.properties.get(name, group.additional)
+            if part:
+                child = join(child, part)
         return child
 
     def _shape(self, shape: Shape) -> bool:
@@ -194,8 +200,6 @@ class Emptiness:
 
     def _in_group(self, group: Group, name: str) -> Child:
         declared = group.properties.get(name)
-        if not group.patterns:
-            return group.additional if declared is None else declared
         child: Child = declared or ()
         is_additional = declared is None
         for pattern, part in group.patterns:

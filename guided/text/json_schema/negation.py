@@ -141,17 +141,17 @@ class Failures:
         self,
         one: ObjectShape,
         rival: ObjectShape,
-        spell: bool,
+        as_one: bool,
         find: Callable[[ObjectShape, bool], list[Some]],
     ) -> list[Some]:
         """Return what `find` gives: the ways by a property not to fit `rival` and to fit `one`.
 
         That hangs on the values that `one` allows, not on what is required or owed in it.
         """
-        key = (*map(id, one.groups), one.keys, id(rival), spell)
+        key = (*map(id, one.groups), one.keys, id(rival), as_one)
         known = self._live.get(key)
         if known is None:
-            known = self._live[key] = (one, rival, find(one, spell))
+            known = self._live[key] = (one, rival, find(one, as_one))
         return known[-1]
 
     def without_implied(self, one: ObjectShape) -> ObjectShape:
@@ -166,8 +166,8 @@ class Failures:
         return one._replace(some=tuple(one.some[number] for number in kept))
 
     def alternative(self, some: Some) -> ObjectShape:
-        """Return the objects that meet an obligation, which is not one of several."""
-        if some.name is None:
+        """Return the objects that meet an obligation."""
+        if some.name is None or some.others:
             return ObjectShape(some=(some,))
         key = (some.name, some.child)
         group = self._groups.get(key)

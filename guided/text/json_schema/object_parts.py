@@ -166,14 +166,16 @@ def _child(shape: ObjectShape, name: str | None, traits: Traits) -> Child:
     for group in shape.groups:
         declared = None if name is None else group.properties.get(name)
         if not group.patterns:
-            child = join(child, group.additional if declared is None else declared)
+            part = group.additional if declared is None else declared
+            if part:
+                child = join(child, part)
             continue
         is_additional = declared is None
         child = join(child, declared or ())
-        for pattern, part in group.patterns:
+        for pattern, fitting in group.patterns:
             if pattern.text in traits:
                 is_additional = False
-                child = join(child, part)
+                child = join(child, fitting)
         if is_additional:
             child = join(child, group.additional)
     return child

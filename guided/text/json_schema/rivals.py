@@ -200,7 +200,7 @@ class ObjectRivals(Rivals[ObjectShape]):
         ways = [self._plainly(one, way) for way in failures.others]
         as_one = is_crowded and len(one.some) < _MAX_OBLIGATIONS
         live = self._failures.live(one, rival, as_one, partial(self._find_live, failures.some))
-        if any(some.name in one.required and not some.child for some in live):
+        if any(_is_met(one, each) for some in live for each in (some, *some.others)):
             return [ObjectShape()]
         if as_one and len(live) > 1:
             return [*ways, ObjectShape(some=(self._failures.one_of(live),))]
@@ -210,12 +210,21 @@ class ObjectRivals(Rivals[ObjectShape]):
         """Leave out the obligations that others imply."""
         return self._failures.without_implied(one) if len(one.some) > 1 else one
 
-    def _find_live(self, obligations: Sequence[Some], one: ObjectShape, spell: bool) -> list[Some]:
-        """Return the obligations that `one` can meet, as they are for it; by name if `spell`."""
-        if spell:
-            obligations = [name for some in obligations for name in self._by_name(one, some)]
-        possible = [self._possible(one, some) for some in obligations]
-        return [some for some in possible if some is not None]
+    def _find_live(self, obligations: Sequence[Some], one: ObjectShape, as_one: bool) -> list[Some]:
+        """Return the obligations that `one` can meet, as they are for it.
+
+        Those on a set of keys are said by name if they can be: if `as_one` by one each, else by
+        one that has others.
+        """
+        found: list[Some] = []
+        for some in obligations:
+            possible = [self._possible(one, each) for each in self._by_name(one, some)]
+            live = [each for each in possible if each is not None]
+            if as_one:
+                found += live
+            elif live:
+                found.append(self._failures.one_of(live))
+        return found
 
     def _by_name(self, one: ObjectShape, some: Some) -> Sequence[Some]:
         """Return an obligation on a set of keys as one on each name, if `one` has no other keys.
@@ -265,6 +274,11 @@ class ObjectRivals(Rivals[ObjectShape]):
         """Return True if a child lists values, and all of them fit a narrower one."""
         values = self._emptiness.values(child)
         return values is not None and values == self._emptiness.values(narrower)
+
+
+def _is_met(one: ObjectShape, some: Some) -> bool:
+    """Return True if all that fits `one` meets an obligation, for the property must be there."""
+    return some.name in one.required and not some.child
 
 
 def _negation(verdict: bool | None) -> bool | None:
