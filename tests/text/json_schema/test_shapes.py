@@ -219,9 +219,9 @@ def test_large_unions_are_read_fast(name: str) -> None:
     Fitting(
         {"oneOf": [{"pattern": "a"}, {"pattern": "b"}]}
     )  # what is loaded once is no matter here
-    started = time.perf_counter()
+    started = time.process_time()
     Fitting(CLIFFS[name])
-    assert time.perf_counter() - started < 5  # a fifth of a second on an idle machine
+    assert time.process_time() - started < 5  # a fifth of a second on an idle machine
 
 
 def test_rules_that_have_nothing_to_do_with_each_other_are_bounded() -> None:
@@ -233,10 +233,10 @@ def test_rules_that_have_nothing_to_do_with_each_other_are_bounded() -> None:
         for k in range(20)
     ]
     Fitting({**OBJECT, "allOf": rules[:8]})
-    started = time.perf_counter()
+    started = time.process_time()
     with pytest.raises(UnsupportedError, match='"if" leads to too many alternatives') as caught:
         Fitting({**OBJECT, "allOf": rules})
-    assert time.perf_counter() - started < 10
+    assert time.process_time() - started < 10
     assert caught.value.place == "at /allOf/11/if"
 
 
