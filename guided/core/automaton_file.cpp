@@ -26,11 +26,12 @@ Automaton::Automaton(Arena arena, uint32_t start, std::shared_ptr<Vocabulary> vo
         for (uint32_t id : vocabulary_->eos()) all -= id < vocabulary_->count();
         return static_cast<size_t>(std::count_if(ids.begin(), ids.end(), usable)) >= all;
     };
-    auto each_text = [&](const Arena& nodes, uint32_t node, const auto& stop) {
-        vocabulary_->terminal(nodes, node)->any_text(Terminal::kStart, "", stop);
+    auto values = [&](const Arena& nodes, uint32_t node, size_t most, const WantedValue& wanted) {
+        return values_after(*vocabulary_->terminal(nodes, node), Terminal::kStart, "", most,
+                            wanted);
     };
     grammar_ = std::make_shared<const ClosedGrammar>(std::move(arena), start,
-                                                     ClosedGrammar::Oracle{is_void, each_text});
+                                                     ClosedGrammar::Oracle{is_void, values});
     machine_ = std::make_shared<Machine>(grammar_, vocabulary_, limits_);
 }
 

@@ -165,15 +165,8 @@ bool ClosedGrammar::is_possible(uint32_t node, const std::vector<uint8_t>& produ
     Record record(arena_, node, [&](uint32_t child) { return productive[child]; });
     if (record.may_run_short())
         record.check_texts([&](uint32_t m, const Progress&, size_t most) {
-            std::set<std::string> values;
-            const auto& excluded = record.excluded();
-            oracle.each_text(arena_, record.parts().members[m].key, [&](const std::string& text) {
-                std::string value = canonical_value(text);
-                if (!std::binary_search(excluded.begin(), excluded.end(), value))
-                    values.insert(std::move(value));
-                return values.size() >= most;
-            });
-            return std::vector<std::string>(values.begin(), values.end());
+            return oracle.values(arena_, record.parts().members[m].key, most,
+                                 [&](const std::string& value) { return !record.excludes(value); });
         });
     return record.is_possible();
 }

@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "arena.h"
+#include "recorded.h"
 
 namespace guided {
 
@@ -21,9 +22,10 @@ class ClosedGrammar {
     struct Oracle {
         // A product of regular nodes, or a token node, matches nothing.
         std::function<bool(const Arena&, uint32_t)> is_void;
-        // Some texts that a regular node matches, until `stop(text)` is true.
-        std::function<void(const Arena&, uint32_t, const std::function<bool(const std::string&)>&)>
-            each_text;
+        // Up to `most` JSON values that a regular node spells and that are `wanted` (recorded.h).
+        std::function<std::vector<std::string>(const Arena&, uint32_t node, size_t most,
+                                               const WantedValue& wanted)>
+            values;
     };
     // Throws BadGrammar.
     ClosedGrammar(Arena arena, uint32_t start, const Oracle& oracle);

@@ -95,7 +95,7 @@ Record::Record(const Arena& arena, uint32_t node, const std::function<bool(uint3
     obliged_ = is_obliged(p);
     possible_ = p.minimum <= p.maximum && productive(p.begin);
     if (!possible_) return;
-    if (plain_) {
+    if (plain_ && p.order != RecordParts::kEach) {
         for (size_t s = 0; s < p.slots.size(); ++s)
             if (p.slots[s].required && !fillable_[s]) possible_ = false;
     } else {
@@ -422,6 +422,8 @@ bool Record::is_obliged(const RecordParts& parts) {
         due[s] |= parts.slots[s].required;
         for (uint32_t other : parts.slots[s].owes) due[other] = 1;
     }
+    if (parts.order == RecordParts::kEach)  // what stands before a slot that is due is due as well
+        for (size_t s = due.size(); s-- > 1;) due[s - 1] |= due[s];
     return std::any_of(parts.members.begin(), parts.members.end(), [&](const auto& m) {
         return m.recorded && (parts.minimum > 0 || due[m.slot]);
     });

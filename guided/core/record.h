@@ -11,6 +11,7 @@
 // (records.cpp); texts and their comparison are in recorded.h.
 #pragma once
 
+#include <algorithm>
 #include <cstdint>
 #include <functional>
 #include <span>
@@ -154,6 +155,9 @@ class Record {
     bool is_possible() const { return possible_; }  // something matches the record
     // The texts that no recorded key may spell, sorted, as `canonical_value` (recorded.h) has them.
     const std::vector<std::string>& excluded() const { return excluded_; }
+    bool excludes(const std::string& value) const {
+        return std::binary_search(excluded_.begin(), excluded_.end(), value);
+    }
 
     Progress fresh() const;
     std::vector<uint32_t> words(const Progress& p) const;

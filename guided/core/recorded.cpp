@@ -1,9 +1,12 @@
 #include "recorded.h"
 
 #include <algorithm>
+#include <queue>
+#include <set>
 
 #include "arena.h"
 #include "errors.h"
+#include "terminals.h"
 
 namespace guided {
 
@@ -11,6 +14,7 @@ namespace {
 
 constexpr uint32_t kMaxValues = 500'000;  // in a list; fewer than Terminal::kPlenty
 constexpr size_t kExponentDigits = 15;    // a longer exponent is compared as it is spelled
+constexpr size_t kMaxTried = 100'000;     // texts looked at to find a value that is wanted
 
 uint32_t hexadecimal(std::string_view digits) {
     uint32_t value = 0;
@@ -51,29 +55,62 @@ std::string decode(std::string_view text, bool& escaping) {
     return out;
 }
 
-std::string canonical_number(std::string_view text) {
-    bool negative = text[0] == '-';
-    size_t at = negative;
-    std::string digits;
+// A number, or the beginning of one: digits times a power of ten, and an exponent as it is spelled;
+// neither with zeros in front.
+struct Number {
+    bool negative = false, has_exponent = false;
+    std::string digits, exponent;
     int64_t shift = 0;
-    for (bool fraction = false; at < text.size() && (text[at] | 32) != 'e'; ++at) {
-        if (text[at] == '.') {
-            fraction = true;
-            continue;
+
+    explicit Number(std::string_view text) : negative(text[0] == '-') {
+        size_t at = negative;
+        for (bool fraction = false; at < text.size() && (text[at] | 32) != 'e'; ++at) {
+            if (text[at] == '.') {
+                fraction = true;
+                continue;
+            }
+            digits.push_back(text[at]);
+            shift -= fraction;
         }
-        digits.push_back(text[at]);
-        shift -= fraction;
+        digits.erase(0, digits.find_first_not_of('0'));
+        has_exponent = at < text.size();
+        if (!has_exponent) return;
+        exponent = text.substr(at + 1);
+        if (exponent.starts_with('+')) exponent.erase(0, 1);
+        size_t first = exponent.starts_with('-');
+        size_t zeros = exponent.find_first_not_of('0', first);
+        exponent.erase(first, zeros == std::string::npos ? zeros : zeros - first);
     }
-    std::string exponent(at < text.size() ? text.substr(at + 1) : "");
-    if (!exponent.empty() && exponent[0] == '+') exponent.erase(0, 1);
-    digits.erase(0, digits.find_first_not_of('0'));
-    if (digits.empty()) return "#0";
-    if (exponent.size() > kExponentDigits) return std::string(1, '#').append(text);
-    if (!exponent.empty() && exponent != "-") shift += std::stoll(exponent);
-    size_t end = digits.find_last_not_of('0') + 1;
-    shift += static_cast<int64_t>(digits.size() - end);
-    digits.resize(end);
-    return (negative ? "#-" : "#") + digits + "e" + std::to_string(shift);
+
+    std::string named(std::string_view significant, const std::string& power) const {
+        return std::string(negative ? "#-" : "#").append(significant) + "e" + power;
+    }
+};
+
+std::string canonical_number(std::string_view text) {
+    Number number(text);
+    if (number.digits.empty()) return "#0";
+    if (number.exponent.size() > kExponentDigits) return std::string(1, '#').append(text);
+    int64_t power = number.shift;
+    if (!number.exponent.empty() && number.exponent != "-") power += std::stoll(number.exponent);
+    size_t end = number.digits.find_last_not_of('0') + 1;
+    power += static_cast<int64_t>(number.digits.size() - end);
+    return number.named(number.digits.substr(0, end), std::to_string(power));
+}
+
+// Two beginnings of texts with the same residue have the same values behind the same endings.
+std::string residue(std::string_view text) {
+    if (text[0] == '"') {
+        bool escaping;
+        std::string decoded = decode(text, escaping);
+        return escaping ? std::string(text) : value_of_text(decoded);
+    }
+    if (text[0] != '-' && !(text[0] >= '0' && text[0] <= '9')) return std::string(text);
+    Number number(text);
+    if (number.has_exponent && number.digits.empty()) return "#0e";
+    std::string power = std::to_string(number.shift);
+    if (number.has_exponent) power += "e" + number.exponent;
+    return number.named(number.digits, power);
 }
 
 }  // namespace
@@ -88,6 +125,63 @@ std::string canonical_value(std::string_view text) {
     if (text[0] == '"') return value_of_text(decode(text, escaping));
     if (text[0] == '-' || (text[0] >= '0' && text[0] <= '9')) return canonical_number(text);
     return std::string(text);
+}
+
+// Shortest texts first (A*). Texts that spell the values of a regular language need not be longer
+// than the states are many; those of one value more, not longer by more than that again: a circle
+// on the way spells another value each time round, or none. So the search ends.
+std::vector<std::string> values_after(Terminal& terminal, uint32_t state, const std::string& text,
+                                      size_t most, const WantedValue& wanted) {
+    struct Way {
+        size_t length;  // of the shortest text that goes on so
+        size_t order;   // among those of one length the latest first
+        uint32_t state;
+        std::string text;
+        bool operator<(const Way& other) const {
+            return length != other.length ? length > other.length : order < other.order;
+        }
+    };
+    std::priority_queue<Way> open;
+    std::vector<Way> too_long;
+    std::set<std::pair<uint32_t, std::string>> seen;
+    std::set<std::string> known;
+    std::vector<std::string> values;
+    if (!most) return values;
+    auto longest = [&] { return text.size() + terminal.state_count() * (known.size() + 1); };
+    size_t ways = 0;
+    open.push({0, 0, state, text});
+    while (!open.empty()) {
+        if (++ways > kMaxTried)
+            throw LimitExceeded("nearly all texts that a key or item may have are written",
+                                "texts tried", kMaxTried, "");
+        Way from = open.top();
+        open.pop();
+        bool enough = false;
+        terminal.allowed(from.state).for_each([&](uint8_t byte) {
+            if (enough) return;
+            uint32_t to = terminal.next(from.state, byte);
+            std::string now = from.text + static_cast<char>(byte);
+            if (terminal.accepting(to))
+                if (auto [value, fresh] = known.insert(canonical_value(now));
+                    fresh && wanted(*value)) {
+                    values.push_back(*value);
+                    enough = values.size() == most;
+                }
+            if (!terminal.goes_on(to) || !seen.insert({to, residue(now)}).second) return;
+            size_t length = now.size() + terminal.distance(to);
+            Way way{length, seen.size(), to, std::move(now)};
+            if (way.text.size() > longest()) too_long.push_back(std::move(way));
+            else open.push(std::move(way));
+        });
+        if (enough) break;
+        if (open.empty())  // more values were found since: longer texts may spell more
+            std::erase_if(too_long, [&](Way& way) {
+                bool back = way.text.size() <= longest();
+                if (back) open.push(std::move(way));
+                return back;
+            });
+    }
+    return values;
 }
 
 std::string canonical_prefix(std::string_view text, bool* escaping) {

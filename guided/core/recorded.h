@@ -7,6 +7,7 @@
 // that end with it.
 #pragma once
 
+#include <functional>
 #include <map>
 #include <string>
 #include <string_view>
@@ -15,6 +16,8 @@
 #include "interning.h"
 
 namespace guided {
+
+class Terminal;
 
 // A canonical name of the JSON scalar that `text` spells.
 std::string canonical_value(std::string_view text);
@@ -26,6 +29,13 @@ std::string value_of_text(std::string_view decoded);
 // beginning of a string with its quote. Empty if it is the beginning of something else.
 // `escaping`: the text breaks off within an escape.
 std::string canonical_prefix(std::string_view text, bool* escaping = nullptr);
+
+// Up to `most` values, each once, that are spelled by texts which go on from `state` of `terminal`
+// behind `text`, and that are `wanted`. Short ones come first; throws LimitExceeded where very many
+// are not wanted.
+using WantedValue = std::function<bool(const std::string& value)>;
+std::vector<std::string> values_after(Terminal& terminal, uint32_t state, const std::string& text,
+                                      size_t most, const WantedValue& wanted);
 
 class Texts {
   public:

@@ -27,8 +27,6 @@ const ByteSet& only_quote() {
     return quote;
 }
 
-constexpr size_t kMaxTried = 100'000;  // completions of a text looked at to find one that is new
-
 // What the second register of a frame says.
 enum Phase : uint32_t {
     kOpened = 1,  // behind the opening bracket; 0: not begun
@@ -59,21 +57,15 @@ std::unique_ptr<Record> Machine::make_record(uint32_t node) {
 // Up to `most` texts of member m that were not written.
 Record::Texts Machine::texts_of(const Record& r) {
     return [this, &r](uint32_t m, const Progress& p, size_t most) {
-        std::set<std::string> values;
-        uint32_t key = r.parts().members[m].key;
-        leaf(recorded_leaf(key)).terminal->any_text(Terminal::kStart, "", [&](auto& text) {
-            std::string value = canonical_value(text);
-            if (is_unwritten(r, p.chain, value)) values.insert(std::move(value));
-            return values.size() >= most;
+        Terminal& key = *leaf(recorded_leaf(r.parts().members[m].key)).terminal;
+        return values_after(key, Terminal::kStart, "", most, [&](const std::string& value) {
+            return is_unwritten(r, p.chain, value);
         });
-        return std::vector<std::string>(values.begin(), values.end());
     };
 }
 
 bool Machine::is_unwritten(const Record& r, uint32_t chain, const std::string& value) const {
-    const auto& excluded = r.excluded();
-    return !std::binary_search(excluded.begin(), excluded.end(), value) &&
-           !chains_.has(chain, value);
+    return !r.excludes(value) && !chains_.has(chain, value);
 }
 
 uint32_t Machine::intern_progress(const Record& record, const Progress& p) {
@@ -208,13 +200,9 @@ void Machine::step_recorded(const LeafInfo& info, Head h, uint8_t byte, std::vec
 // terminal with finitely many texts left needs a look.
 bool Machine::may_finish(const Head& h) {
     if (h.other == Texts::kUnknown) return true;
-    size_t tried = 0;
-    return leaf(h.node).terminal->any_text(h.state, texts_.spelled(h.other), [&](auto& text) {
-        if (++tried > kMaxTried)
-            throw LimitExceeded("nearly all texts that a key or item may have are written",
-                                "texts tried", kMaxTried, "");
-        return is_new(h.cont, canonical_value(text));
-    });
+    auto wanted = [&](const std::string& value) { return is_new(h.cont, value); };
+    return !values_after(*leaf(h.node).terminal, h.state, texts_.spelled(h.other), 1, wanted)
+                .empty();
 }
 
 // The bytes that `h` takes.

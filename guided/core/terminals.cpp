@@ -412,6 +412,21 @@ bool Terminal::prefix_free() {
     return result;
 }
 
+// A circle with this step spells another value each time round. Digits may not: 1.00 is 1, and 0e5
+// is 0; so they must stand before an exponent, and one of them not be 0.
+bool Terminal::tells_apart(uint32_t from, size_t byte_class) {
+    bool other = false, digit = false;
+    for (size_t byte = 0; byte < class_of_.size(); ++byte) {
+        if (class_of_[byte] != byte_class) continue;
+        bool is_digit = byte >= '0' && byte <= '9';
+        other |= !is_digit;
+        digit |= is_digit && byte != '0';
+    }
+    if (other || !digit) return other;
+    auto is_before = [&](uint8_t e) { return !may_take(e) || next(from, e) != kDead; };
+    return is_before('e') && is_before('E');
+}
+
 bool Terminal::endless(uint32_t state) {
     constexpr size_t kMost = 20'000;  // states looked at
     {
@@ -419,17 +434,27 @@ bool Terminal::endless(uint32_t state) {
         if (auto known = endless_.find(state); known != endless_.end()) return known->second;
     }
     // Every state leads to a match, so a circle means ever longer ones. A state further down with
-    // plenty of texts gives as many to this one.
+    // plenty of texts gives as many to this one; of those that spell one value only one is counted,
+    // without escapes, exponents and zeros.
     struct Step {
         uint32_t state;
         size_t next_class;
         double texts;  // that go on from here
     };
     std::vector<size_t> width(representative_.size(), 0);
-    for (uint8_t c : class_of_) ++width[c];
+    for (size_t byte = 0; byte < class_of_.size(); ++byte)
+        if (byte != '\\' && byte != '0' && (byte | 32) != 'e') ++width[class_of_[byte]];
     constexpr double kOnPath = -1;
     std::vector<Step> path{{state, 0, 0}};
     std::unordered_map<uint32_t, double> seen{{state, kOnPath}};
+    // Some step from `to` to the end of the path and back to it tells apart.
+    auto is_telling = [&](uint32_t to) {
+        for (size_t at = path.size(); at-- > 0;) {
+            if (tells_apart(path[at].state, path[at].next_class - 1)) return true;
+            if (path[at].state == to) break;
+        }
+        return false;
+    };
     bool found = false;
     while (!path.empty() && !found && seen.size() < kMost) {
         Step& s = path.back();
@@ -447,7 +472,7 @@ bool Terminal::endless(uint32_t state) {
         s.texts += accepting(to) ? static_cast<double>(width[byte_class]) : 0;
         auto [at, fresh] = seen.try_emplace(to, kOnPath);
         if (fresh) path.push_back({to, 0, 0});
-        else if (at->second == kOnPath) found = true;
+        else if (at->second == kOnPath) found = is_telling(to);
         else s.texts += static_cast<double>(width[byte_class]) * at->second;
     }
     std::lock_guard lock(mutex_);

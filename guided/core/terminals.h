@@ -70,17 +70,14 @@ class Terminal {
         return taken_.has(byte);
     }  // false: no state goes on with it
 
-    // Infinitely many texts go on from `state`, or more than will ever be written. May answer false
-    // where that takes long to see.
+    // The texts that go on from `state` spell infinitely many JSON values, or more than will ever
+    // be written. May answer false where that takes long to see.
     static constexpr double kPlenty = 1e6;
     bool endless(uint32_t state);
     // The allowed bytes that lead where the text must end, or may be about to (not endless).
     const std::vector<uint8_t>& critical(uint32_t state);
 
-    // The texts that go on from `state`, each behind `text`; until `stop(text)` is true, which is
-    // then returned. Those that end soon come early, so that some are found in an endless language.
-    template <class Stop>
-    bool any_text(uint32_t state, std::string text, Stop&& stop);
+    uint32_t distance(uint32_t state);  // bytes to the next match
 
     bool prefix_free();  // no match is the beginning of another one, and the empty text is none
     bool matches(std::string_view text);
@@ -115,7 +112,7 @@ class Terminal {
     bool product_extends(uint32_t node, uint32_t a, uint32_t b);
     uint32_t search(uint32_t from, bool (*found)(const Terminal&, uint32_t), std::string* path);
 
-    uint32_t distance(uint32_t state);  // bytes to the next match
+    bool tells_apart(uint32_t from, size_t byte_class);
     static uint64_t next_serial();
 
     const uint64_t serial_ = next_serial();
@@ -145,30 +142,5 @@ class Terminal {
     std::mutex tables_mutex_;
     std::unordered_map<uint64_t, std::unique_ptr<Table>> tables_;
 };
-
-template <class Stop>
-bool Terminal::any_text(uint32_t state, std::string text, Stop&& stop) {
-    std::vector<std::pair<uint32_t, std::string>> stack{{state, std::move(text)}}, longer;
-    while (!stack.empty()) {
-        auto [from, before] = std::move(stack.back());
-        stack.pop_back();
-        longer.clear();
-        bool stopped = false;
-        allowed(from).for_each([&](uint8_t byte) {
-            if (stopped) return;
-            uint32_t to = next(from, byte);
-            std::string now = before + static_cast<char>(byte);
-            stopped = accepting(to) && stop(now);
-            if (goes_on(to)) longer.push_back({to, std::move(now)});
-        });
-        if (stopped) return true;
-        std::stable_sort(longer.begin(), longer.end(), [&](const auto& x, const auto& y) {
-            return distance(x.first) < distance(y.first);
-        });
-        stack.insert(stack.end(), std::make_move_iterator(longer.rbegin()),
-                     std::make_move_iterator(longer.rend()));
-    }
-    return false;
-}
 
 }  // namespace guided

@@ -1,0 +1,71 @@
+"""Records whose recorded texts run short: what cannot be finished is not begun."""
+
+from __future__ import annotations
+
+import pytest
+
+from guided import _core
+from guided.errors import GrammarError
+from tests.laws.grammars import Description, GrammarDescription, build
+from tests.laws.records import ARRAY, EMPTY, either, literal, repeat, then
+
+BYTES: list[bytes | None] = [bytes([byte]) for byte in range(128)]
+END = len(BYTES)
+ONES = then(literal("1."), repeat(literal("0"), 1))
+NOTHINGS = then(literal("0e"), repeat(("class", [(0x30, 0x39)]), 1))
+
+
+def distinct(*items: Description, minimum: int = 0) -> _core.Matcher:
+    """Return a matcher of arrays of distinct items."""
+    members = tuple((0, item, None, True, ((0, EMPTY),)) for item in items)
+    return matcher(("record", ARRAY, ((False, True, ()),), members, "each", minimum, None, (), ()))
+
+
+def matcher(record: Description) -> _core.Matcher:
+    arena = _core.Arena()
+    node = build(GrammarDescription(record, ()), arena)
+    return _core.Matcher(_core.Automaton(arena, node, _core.Vocabulary([*BYTES, None], [END])))
+
+
+def allowed_after(matcher: _core.Matcher, text: str) -> str:
+    matcher.accept_bytes(text.encode())
+    return "".join(chr(token) for token in matcher.allowed_tokens())
+
+
+@pytest.mark.parametrize("item", [ONES, NOTHINGS], ids=["1.0, 1.00, ...", "0e0, 0e1, ..."])
+def test_texts_without_end_that_spell_one_number_fill_one_place(item: Description) -> None:
+    with pytest.raises(GrammarError):
+        distinct(item, minimum=2)
+    begun = "[1.0" if item is ONES else "[0e07"
+    assert "," not in allowed_after(distinct(item), begun)
+    assert "]" in allowed_after(distinct(item, minimum=1), begun)
+
+
+def test_of_texts_without_end_other_values_are_found() -> None:
+    assert allowed_after(distinct(either(ONES, literal("12")), minimum=2), "[1.000,1") == "2"
+    assert allowed_after(distinct(ONES, NOTHINGS, minimum=2), "[0e9,") == "1"
+
+
+def test_spellings_of_few_strings_are_not_taken_for_many() -> None:
+    letter = either(literal("a"), literal(r"\u0061"))
+    item = then(literal('"'), repeat(letter, 0, 1), repeat(literal(r"\u0061"), 0, 1), literal('"'))
+    assert "," in allowed_after(distinct(item), '["","a"')
+    assert "," not in allowed_after(distinct(item), r'["","a","\u0061\u0061"')
+
+
+def test_before_a_required_item_all_others_are_due() -> None:
+    members = tuple((slot, literal("1"), None, True, ((0, EMPTY),)) for slot in range(2))
+    members += ((2, EMPTY, None, False, ((0, literal("2")),)),)
+    slots = ((False, False, ()), (False, False, ()), (True, False, ()))
+    with pytest.raises(GrammarError):
+        matcher(("record", ARRAY, slots, members, "each", 0, None, (), ()))
+
+
+def test_before_a_required_item_none_is_impossible() -> None:
+    members = (
+        (0, EMPTY, None, False, ((0, ("choice", ())),)),
+        (1, EMPTY, None, False, ((0, literal("1")),)),
+    )
+    slots = ((False, False, ()), (True, False, ()))
+    with pytest.raises(GrammarError):
+        matcher(("record", ARRAY, slots, members, "each", 0, None, (), ()))
