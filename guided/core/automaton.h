@@ -238,6 +238,7 @@ class Machine : private Expander {
         }
     };
     std::unordered_map<Hash128, Mask, Hash128Hasher> recorded_masks_;
+    bool is_guess(const Head& head);
     bool recorded_key(uint32_t trie_node, const Head& head, uint32_t behind, Hash128& key);
     void collect(uint32_t trie_node, size_t depth, size_t begin, size_t end, Mask& mask);
     bool collect_by_table(uint32_t trie_node, size_t depth, const Head& head, Mask& mask);

@@ -53,7 +53,7 @@ void Machine::collect(uint32_t trie_node, size_t depth, size_t begin, size_t end
                 add_exits(trie, node, [](Trie::Item) { return true; }, mask);
         };
         auto descend = [&](uint32_t node, size_t below, size_t from, size_t to) {
-            if (!tables || trie[node].subtree < kLargeSubtree) return false;
+            if (!tables || on_guess_ || trie[node].subtree < kLargeSubtree) return false;
             bool any = false;
             for (size_t i = from; i < to && !any; ++i)
                 any = stack_[i].node == kDeferred || leaf(stack_[i].node).terminal;
@@ -70,6 +70,9 @@ bool Machine::collect_by_table(uint32_t trie_node, size_t depth, const Head& h, 
     if (!info.terminal || info.kind == Leaf::kLexeme || lexemes_) return false;
     bool recorded = info.kind == Leaf::kRecorded;
     if (recorded && !is_simple_text(h)) return false;
+    // A text that begins within a token is compared with nothing where the list is unknown.
+    bool guess = recorded && depth > 0 && is_guess(h);
+    if (guess && !info.terminal->endless_throughout()) return false;
     bool run = info.kind == Leaf::kRun || info.kind == Leaf::kRunMinus;
     Table& table = info.terminal->table(*vocabulary_, trie_node, depth, h.state,
                                         run        ? Table::kRun
@@ -81,7 +84,7 @@ bool Machine::collect_by_table(uint32_t trie_node, size_t depth, const Head& h, 
     ByteSet wanted = first;
     if (ends) wanted |= mask.exits->wanted();
     if (!table.prepare_exits(wanted)) return false;
-    if (mask.exits && info.removed) mask.unfit = true;
+    if (mask.exits && (info.removed || guess)) mask.unfit = true;
     Hash128 key;
     bool keep = recorded && !mask.exits && recorded_key(trie_node, h, behind, key);
     if (keep) {
@@ -107,7 +110,7 @@ bool Machine::collect_by_table(uint32_t trie_node, size_t depth, const Head& h, 
     if (recorded) {
         for (uint32_t token : table.ending())
             if (!std::binary_search(excluded.begin(), excluded.end(), token))
-                mask.tokens.push_back(token);
+                mask.add(token, guess);
     }
     size_t top = stack_.size();
     auto heads_behind = heads(behind);
@@ -122,7 +125,7 @@ bool Machine::collect_by_table(uint32_t trie_node, size_t depth, const Head& h, 
         if (!exits) return;
         auto emit = [&](uint32_t node, bool complete) {
             for (auto item : exits->items((*exits)[node]))
-                if (fits(item)) mask.add(item.token, on_guess_);
+                if (fits(item)) mask.add(item.token, guess || on_guess_);
             if (complete && mask.exits) add_exits(*exits, node, fits, mask);
         };
         walk(*exits, Trie::kRoot, 0, top, end, emit,

@@ -234,6 +234,15 @@ bool Machine::is_simple_text(const Head& h) {
     return simple;
 }
 
+// What `h` ends with would be compared with an unknown list.
+bool Machine::is_guess(const Head& h) {
+    bool unknown = false;
+    for_each_record(h.cont, [&](uint32_t one) {
+        unknown = unknown || progress_[conts().frame(one).minimum][1] == Chains::kUnknown;
+    });
+    return unknown && h.other != Texts::kUnknown;
+}
+
 // Some text that must not be written begins as the text of `h` does.
 bool Machine::may_be_excluded(const Head& h) {
     std::string prefix = canonical_prefix(texts_.spelled(h.other));
@@ -311,8 +320,9 @@ bool Machine::recorded_key(uint32_t trie_node, const Head& h, uint32_t behind, H
     bool simple = true;
     for_each_record(h.cont, [&](uint32_t one) {
         auto f = conts().frame(one);
-        simple = simple && progress_[f.minimum][1] <= Chains::kUnknown;
-        key = combine(key, f.node);
+        uint32_t chain = progress_[f.minimum][1];
+        simple = simple && chain <= Chains::kUnknown;
+        key = combine(key, uint64_t{f.node} << 1 | (chain == Chains::kUnknown));
     });
     return simple;
 }

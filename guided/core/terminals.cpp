@@ -1,6 +1,7 @@
 #include "terminals.h"
 
 #include <algorithm>
+#include <unordered_set>
 
 #include "errors.h"
 #include "tables.h"
@@ -478,6 +479,22 @@ bool Terminal::endless(uint32_t state) {
     std::lock_guard lock(mutex_);
     endless_[state] = found;
     return found;
+}
+
+bool Terminal::endless_throughout() {
+    constexpr size_t kMost = 2'000;  // states looked at
+    if (int known = endless_throughout_.load(); known >= 0) return known;
+    std::vector<uint32_t> reached{kStart};
+    std::unordered_set<uint32_t> seen{kStart};
+    bool result = true;
+    for (size_t i = 0; i < reached.size() && result; ++i) {
+        result = reached.size() <= kMost && (!goes_on(reached[i]) || endless(reached[i]));
+        for (uint8_t byte : representative_)
+            if (uint32_t to = next(reached[i], byte); to != kDead && seen.insert(to).second)
+                reached.push_back(to);
+    }
+    endless_throughout_.store(result);
+    return result;
 }
 
 uint32_t Terminal::distance(uint32_t state) {

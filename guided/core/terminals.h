@@ -74,6 +74,7 @@ class Terminal {
     // be written. May answer false where that takes long to see.
     static constexpr double kPlenty = 1e6;
     bool endless(uint32_t state);
+    bool endless_throughout();  // from all states but those where the text must end
     // The allowed bytes that lead where the text must end, or may be about to (not endless).
     const std::vector<uint8_t>& critical(uint32_t state);
 
@@ -133,7 +134,7 @@ class Terminal {
     StableVector<State> states_;
     SequenceTable heads_;  // of states, by number
     std::unordered_map<uint32_t, std::pair<std::vector<Head>, bool>> closure_memo_;
-    std::atomic<int> prefix_free_{-1};
+    std::atomic<int> prefix_free_{-1}, endless_throughout_{-1};
     std::unordered_map<uint32_t, bool> endless_;
     std::unordered_map<uint32_t, uint32_t> distances_;
     std::unordered_map<uint32_t, std::vector<uint8_t>> critical_;

@@ -15,16 +15,21 @@ ONES = then(literal("1."), repeat(literal("0"), 1))
 NOTHINGS = then(literal("0e"), repeat(("class", [(0x30, 0x39)]), 1))
 
 
+OBJECT = (literal("{"), EMPTY, literal(", "), literal("}"), literal("}"))
+KEY = then(literal('"'), repeat(("class", [(0x61, 0x7A)])), literal('"'))
+
+
 def distinct(*items: Description, minimum: int = 0) -> _core.Matcher:
     """Return a matcher of arrays of distinct items."""
     members = tuple((0, item, None, True, ((0, EMPTY),)) for item in items)
     return matcher(("record", ARRAY, ((False, True, ()),), members, "each", minimum, None, (), ()))
 
 
-def matcher(record: Description) -> _core.Matcher:
+def matcher(record: Description, words: list[bytes] | None = None) -> _core.Matcher:
     arena = _core.Arena()
     node = build(GrammarDescription(record, ()), arena)
-    return _core.Matcher(_core.Automaton(arena, node, _core.Vocabulary([*BYTES, None], [END])))
+    vocabulary = _core.Vocabulary([*BYTES, None, *(words or [])], [END])
+    return _core.Matcher(_core.Automaton(arena, node, vocabulary))
 
 
 def allowed_after(matcher: _core.Matcher, text: str) -> str:
@@ -69,3 +74,26 @@ def test_before_a_required_item_none_is_impossible() -> None:
     slots = ((False, False, ()), (True, False, ()))
     with pytest.raises(GrammarError):
         matcher(("record", ARRAY, slots, members, "each", 0, None, (), ()))
+
+
+def test_a_token_with_a_gap_and_a_whole_key_is_compared_with_the_keys_before() -> None:
+    # So many tokens begin with a gap and a quote that what follows comes from a table.
+    letters = [bytes([letter]) for letter in range(0x61, 0x7B)]
+    pairs = [first + second for first in letters for second in letters]
+    words = [b' "' + word + end for word in (b"", *letters, *pairs) for end in (b"", b'"', b'":1')]
+    members = ((0, KEY, None, True, ((0, literal(":1")),)),)
+    slots = ((False, True, ()),)
+    for written in ('{"":1,', '{"a":1, "":1,', '{"ab":1, "b":1, "xyz":1,'):
+        objects = matcher(("record", OBJECT, slots, members, "any", 0, None, (), ()), words)
+        objects.accept_bytes(written.encode())
+        keys = {key.split(b'"')[1] for key in written.encode().split(b",") if b'"' in key}
+        expected = {word for word in words if not (word.count(b'"') == 2 and _key(word) in keys)}
+        allowed = objects.allowed_tokens()
+        assert {words[token - END - 1] for token in allowed if token > END} == expected
+        assert allowed == [
+            token for token in range(END + 1 + len(words)) if objects.can_accept(token)
+        ]
+
+
+def _key(word: bytes) -> bytes:
+    return word.split(b'"')[1]
