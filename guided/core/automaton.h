@@ -25,6 +25,7 @@
 // states); all else happens under mutex_.
 #pragma once
 
+#include <algorithm>
 #include <atomic>
 #include <memory>
 #include <mutex>
@@ -190,8 +191,24 @@ class Machine : private Expander {
     bool may_finish(const Head& head);
     ByteSet recorded_bytes(const Head& head);
     bool may_be_excluded(const Head& head);
-    std::vector<uint32_t> excluded_tokens(uint32_t trie_node, const Head& head);
-    bool excluded_bytes(uint32_t cont, const std::string& prefix, ByteSet& bytes);
+    // Tokens that the texts which must not be written rule out.
+    struct Excluded {
+        std::vector<uint32_t> dead;  // sorted: the text could only end where it must not
+        struct End {
+            uint32_t node;           // of the trie
+            std::string_view bytes;  // from its root to there
+        };
+        std::vector<End> ends;  // the text ends there and must not, so nothing below is allowed
+
+        bool has(uint32_t token, std::string_view bytes) const {
+            return std::any_of(ends.begin(), ends.end(),
+                               [&](const End& e) { return bytes.starts_with(e.bytes); }) ||
+                   std::binary_search(dead.begin(), dead.end(), token);
+        }
+    };
+    Excluded excluded(uint32_t trie_node, size_t depth, const Head& head, bool written_only);
+    bool excluded_bytes(uint32_t cont, const std::string& prefix, bool written_only,
+                        ByteSet& bytes);
     struct General {
         uint32_t cont;
         bool is_listed;

@@ -101,23 +101,23 @@ bool Machine::collect_by_table(uint32_t trie_node, size_t depth, const Head& h, 
                      : h.state == Terminal::kStart ? h.maximum
                                                    : h.maximum - 1;
     Table::Inside inside = table.inside(limit);
-    std::vector<uint32_t> excluded;
-    if (recorded) excluded = excluded_tokens(trie_node, h);
-    if (!excluded.empty()) inside = without(inside, excluded, mask);
+    Excluded out;
+    if (recorded) out = excluded(trie_node, depth, h, false);
+    auto is_out = [&](uint32_t token) { return out.has(token, vocabulary_->bytes(token)); };
+    if (!out.dead.empty()) inside = without(inside, out.dead, mask);
     mask.tokens.insert(mask.tokens.end(), inside.tokens.begin(), inside.tokens.end());
     if (inside.row) mask.bases.push_back(inside.row);
     size_t before = mask.tokens.size();
     if (recorded) {
         for (uint32_t token : table.ending())
-            if (!std::binary_search(excluded.begin(), excluded.end(), token))
-                mask.add(token, guess);
+            if (!is_out(token)) mask.add(token, guess);
     }
     size_t top = stack_.size();
     auto heads_behind = heads(behind);
     stack_.insert(stack_.end(), heads_behind.begin(), heads_behind.end());
     size_t end = stack_.size();
     auto fits = [&](Trie::Item item) {
-        if (recorded) return !std::binary_search(excluded.begin(), excluded.end(), item.token);
+        if (recorded) return !is_out(item.token);
         return !run || (item.count >= h.minimum && item.count <= h.maximum);
     };
     first.for_each([&](uint8_t byte) {

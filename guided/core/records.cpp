@@ -258,58 +258,65 @@ bool Machine::may_be_excluded(const Head& h) {
     return any;
 }
 
-// The tokens below `trie_node` that complete the text of `h` where it must not end, or lead where
-// it only could end so: few, as only tokens along the excluded texts can do so. Such a text goes on
-// as one of them does, or with an escape.
-std::vector<uint32_t> Machine::excluded_tokens(uint32_t trie_node, const Head& h) {
-    std::vector<uint32_t> tokens;
-    if (h.other == Texts::kUnknown) return tokens;
+// Of the tokens below `trie_node`, `depth` bytes from the root, those that complete the text of `h`
+// where it must not end, or lead where it only could end so: few places, as only tokens along the
+// excluded texts can do so. Such a text goes on as one of them does, or with an escape.
+// `written_only`: along those that were written, not those that the record excludes for all states.
+Machine::Excluded Machine::excluded(uint32_t trie_node, size_t depth, const Head& h,
+                                    bool written_only) {
+    Excluded found;
+    if (h.other == Texts::kUnknown) return found;
     struct Step {
         uint32_t node, state;
+        size_t depth;
         std::string text, value;  // as spelled, and what it means so far
         bool escaping;
     };
-    Step start{trie_node, h.state, texts_.spelled(h.other), {}, false};
+    Step start{trie_node, h.state, depth, texts_.spelled(h.other), {}, false};
     start.value = canonical_prefix(start.text, &start.escaping);
-    ByteSet unused;
-    if (!excluded_bytes(h.cont, start.value, unused)) return tokens;
+    ByteSet bytes;
+    if (!excluded_bytes(h.cont, start.value, written_only, bytes)) return found;
     Terminal& terminal = *leaf(h.node).terminal;
     const Trie& trie = vocabulary_->trie();
-    std::vector<Step> stack{std::move(start)};
+    std::vector<Step> stack;
+    stack.push_back(std::move(start));
     auto visit = [&](const Step& s, uint8_t byte) {
         uint32_t child = trie.child(s.node, byte);
         if (child == kNone) return;
         uint32_t to = terminal.next(s.state, byte);
         if (to == Terminal::kDead) return;
-        Step after{child, to, s.text + static_cast<char>(byte), {}, false};
-        bool dead = false;
-        if (terminal.accepting(to)) {
-            dead = !is_new(h.cont, canonical_value(after.text));
-        } else if (!terminal.endless(to)) {
+        Step after{child, to, s.depth + 1, s.text + static_cast<char>(byte), {}, false};
+        auto below = trie.items_below(trie[child]);
+        if (terminal.accepting(to)) {  // a closed text: nothing goes on from here
+            if (!is_new(h.cont, canonical_value(after.text)))
+                found.ends.push_back(
+                    {child, vocabulary_->bytes(below[0].token).substr(0, after.depth)});
+            return;
+        }
+        if (!terminal.endless(to)) {
             Head there = h;
             there.state = to;
             there.other = texts_.intern(after.text);
-            dead = !may_finish(there);
+            if (!may_finish(there)) {
+                for (auto item : below) found.dead.push_back(item.token);
+                return;
+            }
         }
-        if (dead)
-            for (auto item : trie.items_below(trie[child])) tokens.push_back(item.token);
-        if (dead || !terminal.goes_on(to)) return;
         after.value = canonical_prefix(after.text, &after.escaping);
         stack.push_back(std::move(after));
     };
     while (!stack.empty()) {
         Step s = std::move(stack.back());
         stack.pop_back();
-        ByteSet bytes;
-        if (!excluded_bytes(h.cont, s.value, bytes)) continue;
+        bytes = {};
+        if (!excluded_bytes(h.cont, s.value, written_only, bytes)) continue;
         bytes.add('\\');
         bytes.add('"');
         if (s.escaping) bytes.add_range(0, 255);
         bytes.for_each([&](uint8_t byte) { visit(s, byte); });
     }
-    std::sort(tokens.begin(), tokens.end());
-    tokens.erase(std::unique(tokens.begin(), tokens.end()), tokens.end());
-    return tokens;
+    std::sort(found.dead.begin(), found.dead.end());
+    return found;
 }
 
 // What tells apart the masks of recorded texts where no list of values matters; false where one
@@ -330,7 +337,8 @@ bool Machine::recorded_key(uint32_t trie_node, const Head& h, uint32_t behind, H
 // What the records behind `cont` must not write and begins with `prefix`: the bytes that follow it
 // there (of all lists of values, which are more than those of these records), and whether there is
 // any such text at all.
-bool Machine::excluded_bytes(uint32_t cont, const std::string& prefix, ByteSet& bytes) {
+bool Machine::excluded_bytes(uint32_t cont, const std::string& prefix, bool written_only,
+                             ByteSet& bytes) {
     bool any = false, listed = false;
     auto add = [&](const std::string& text) {
         any = true;
@@ -338,10 +346,12 @@ bool Machine::excluded_bytes(uint32_t cont, const std::string& prefix, ByteSet& 
     };
     for_each_record(cont, [&](uint32_t one) {
         auto f = conts().frame(one);
-        const auto& names = record(f.node).excluded();
-        for (auto at = std::lower_bound(names.begin(), names.end(), prefix);
-             at != names.end() && at->starts_with(prefix); ++at)
-            add(*at);
+        if (!written_only) {
+            const auto& names = record(f.node).excluded();
+            for (auto at = std::lower_bound(names.begin(), names.end(), prefix);
+                 at != names.end() && at->starts_with(prefix); ++at)
+                add(*at);
+        }
         listed |= progress_[f.minimum][1] > Chains::kUnknown;
     });
     if (listed) chains_.for_each_next(prefix, add);
@@ -428,8 +438,11 @@ const Row* Machine::general_row(uint32_t state) {
             h.other = Texts::kUnknown;
             differs = true;
         } else if (recorded && g.is_listed && is_simple_text(h)) {
-            auto tokens = excluded_tokens(Trie::kRoot, h);
-            suspects.insert(suspects.end(), tokens.begin(), tokens.end());
+            Excluded out = excluded(Trie::kRoot, 0, h, true);
+            suspects.insert(suspects.end(), out.dead.begin(), out.dead.end());
+            const Trie& trie = vocabulary_->trie();
+            for (const auto& end : out.ends)
+                for (auto item : trie.items_below(trie[end.node])) suspects.push_back(item.token);
         } else if (recorded && g.is_listed) {
             return nullptr;
         }

@@ -127,6 +127,7 @@ BasePtr RowPool::unite(std::vector<BasePtr> bases) {
     std::lock_guard lock(mutex_);
     if (unions_.size() > kSweepEvery)
         std::erase_if(unions_, [](const auto& entry) { return entry.second.second.expired(); });
+    latest_unions_[unions_made_++ % latest_unions_.size()] = united;
     unions_[hash] = {std::move(ids), united};
     return united;
 }

@@ -5,6 +5,7 @@
 // equal masks of different states and grammars are one row.
 #pragma once
 
+#include <array>
 #include <cstdint>
 #include <memory>
 #include <mutex>
@@ -69,6 +70,8 @@ class RowPool {
     Shelf<Base> bases_;
     std::unordered_map<uint64_t, std::pair<std::vector<uint64_t>, std::weak_ptr<const Base>>>
         unions_;
+    std::array<BasePtr, 64> latest_unions_;  // kept alive: those of one schema come back in another
+    size_t unions_made_ = 0;
     uint64_t next_id_ = 1;
 };
 
