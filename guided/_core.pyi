@@ -41,11 +41,45 @@ class Arena:
         """Match every text: any number of any code points."""
     def token(self, ids: Sequence[int], negated: bool = False) -> int:
         """Match one token by its id (or, negated, any one special-or-ordinary token but these)."""
-    def lexeme(self, node: int, priority: int = 0) -> int:
-        """A regular `node` that is matched as by a lexer: longest match, then highest priority.
+    def lexeme(self, body: int, longer: int) -> int:
+        """Match a text of `body` that does not go on, from the same start, to a longer text of `longer`.
 
-        Of the lexemes that could start at one place, the match that ends latest is the one that counts;
-        among several that end there, those of the highest priority.
+        What a lexer reads: `lexeme(x, x)` is the longest match of x. Both nodes are regular; what `body` matches
+        is always part of `longer`. At the end of the whole text nothing goes on.
+
+        Raises:
+            ValueError: a node is not regular, or `body` matches the empty text.
+        """
+    def lalr(
+        self,
+        actions: Sequence[Sequence[tuple[int, int, int]]],
+        leaves: Sequence[Sequence[tuple[int, int]]],
+        rules: Sequence[tuple[int, int]],
+        start: int,
+        accept: int,
+        end: int,
+        indentation: tuple[int, int, int, Sequence[int], Sequence[int], int] | None = None,
+    ) -> int:
+        """Match what an LALR(1) parser over a contextual lexer accepts.
+
+        In the state on top of its stack the lexemes of that state may come. One that was read is fed to the
+        stack: reductions, then a shift. Symbols are any numbers; terminals and nonterminals share them.
+
+        Args:
+            actions: by state, (symbol, 0, state): shift, or go there after a reduction; (symbol, 1, rule): reduce.
+            leaves: by state, (terminal, lexeme node), and (-1, lexeme node) for text that is ignored.
+            rules: (nonterminal, number of symbols on its right side).
+            start: the first state.
+            accept: the state that is gone to from the first one when all is read.
+            end: the symbol fed at the end of the text.
+            indentation: Lark's Indenter: the symbols of newline, indent and dedent, those of opening and of
+                closing brackets, and how many blanks a tab is. The newline's lexeme should be among the leaves
+                of every state. Within brackets it is nothing.
+
+        Raises:
+            ValueError: a number leads nowhere, or a leaf is no lexeme.
+
+        Source: DeRemer and Pennello, "Efficient computation of LALR(1) look-ahead sets", TOPLAS 1982.
         """
     def capture(self, name: str, node: int) -> int:
         """Match `node` and give the span a name; matching is the same without it."""

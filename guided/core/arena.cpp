@@ -5,6 +5,7 @@
 #include <stdexcept>
 
 #include "errors.h"
+#include "lalr.h"
 #include "record.h"
 
 namespace guided {
@@ -108,6 +109,7 @@ bool Arena::equal(const Node& known, const Node& n, const void* payload) const {
         case Kind::kChoice:
         case Kind::kDfa:
         case Kind::kRecord:
+        case Kind::kLalr:
         case Kind::kToken: return !std::memcmp(words_.data() + known.a, payload, n.b * 4);
         default: return known.a == n.a;
     }
@@ -150,6 +152,7 @@ uint32_t Arena::add(Node n, const void* payload, size_t payload_bytes) {
         case Kind::kChoice:
         case Kind::kDfa:
         case Kind::kRecord:
+        case Kind::kLalr:
         case Kind::kToken: {
             n.a = static_cast<uint32_t>(words_.size());
             auto* first = static_cast<const uint32_t*>(payload);
@@ -179,11 +182,12 @@ bool Arena::is_structural(const Node& n, const void* payload) const {
                           [&](uint32_t id) { structural &= nodes_[id].structural; });
             return structural;
         }
+        case Kind::kLalr: return false;  // its tables are not compared
         case Kind::kSequence:
         case Kind::kBoth:
+        case Kind::kLexeme:
         case Kind::kMinus: return nodes_[n.a].structural && nodes_[n.b].structural;
         case Kind::kRepeat:
-        case Kind::kLexeme:
         case Kind::kPart:
         case Kind::kNonempty: return nodes_[n.a].structural;
         case Kind::kCapture: return nodes_[n.b].structural;
@@ -671,13 +675,58 @@ uint32_t Arena::minus(uint32_t a, uint32_t b) {
                 std::max(x.depth, y.depth) + 1, a, b, 0, h});
 }
 
-uint32_t Arena::lexeme(uint32_t body, int32_t priority) {
-    const Node& x = nodes_[check(body)];
-    if (!x.regular)
-        throw std::invalid_argument("a lexeme takes a regular node: no rules, tokens or lexemes");
-    Hash128 h = combine(combine(Hash128{23, 24}, x.hash), static_cast<uint32_t>(priority));
-    return add({Kind::kLexeme, false, x.nullable, x.text, x.depth + 1, body,
-                static_cast<uint32_t>(priority), 0, h});
+uint32_t Arena::lexeme(uint32_t body, uint32_t longer) {
+    if (!nodes_[check(body)].regular || !nodes_[check(longer)].regular)
+        throw std::invalid_argument("a lexeme takes regular nodes: no rules, tokens or lexemes");
+    if (nodes_[body].nullable) throw std::invalid_argument("a lexeme is never the empty text");
+    if (body == kNeverNode) return kNeverNode;
+    if (!covers(longer, body)) {
+        uint32_t both[] = {body, longer};
+        longer = choice(both);
+    }
+    const Node &x = nodes_[body], &y = nodes_[longer];
+    Hash128 h = combine(combine(combine(Hash128{23, 24}, x.hash), y.hash), 4);
+    return add(
+        {Kind::kLexeme, false, false, x.text, std::max(x.depth, y.depth) + 1, body, longer, 0, h});
+}
+
+// `longer` is seen to match all that `body` does.
+bool Arena::covers(uint32_t longer, uint32_t body) const {
+    if (longer == body) return true;
+    const Node &x = nodes_[body], &y = nodes_[longer];
+    if (y.kind == Kind::kChoice) {
+        auto options = children(y);
+        if (std::any_of(options.begin(), options.end(),
+                        [&](uint32_t option) { return covers(option, body); }))
+            return true;
+    }
+    if (x.kind == Kind::kMinus) return covers(longer, x.a);
+    if (x.kind == Kind::kChoice) {
+        auto options = children(x);
+        return std::all_of(options.begin(), options.end(),
+                           [&](uint32_t option) { return covers(longer, option); });
+    }
+    return false;
+}
+
+uint32_t Arena::lalr(const LalrParts& parts) {
+    std::vector<uint32_t> words = lalr_words(parts);
+    LalrParts read = take_lalr_apart(words, size());
+    for (const auto& s : read.states)
+        for (const auto& l : s.leaves)
+            if (nodes_[l.node].kind != Kind::kLexeme && l.node != kNeverNode)
+                throw std::invalid_argument("the leaves of a parser are lexemes");
+    return add_lalr(words, read.accepts_nothing());
+}
+
+uint32_t Arena::add_lalr(std::span<const uint32_t> words, bool nullable) {
+    Hash128 h{41, 42};
+    for_each_lalr_word(
+        words, [&](uint32_t word) { h = combine(h, word); },
+        [&](uint32_t node) { h = combine(h, nodes_[node].hash); });
+    return add(
+        {Kind::kLalr, false, nullable, true, 1, 0, static_cast<uint32_t>(words.size()), 0, h},
+        words.data());
 }
 
 uint32_t Arena::capture(std::string name, uint32_t body) {
@@ -718,8 +767,8 @@ uint32_t Arena::import(const Arena& other, uint32_t root) {
             case Kind::kChoice:
                 for (uint32_t child : other.children(n)) f(child);
                 break;
+            case Kind::kLexeme: f(n.a), f(n.b); break;
             case Kind::kRepeat:
-            case Kind::kLexeme:
             case Kind::kPart:
             case Kind::kNonempty: f(n.a); break;
             case Kind::kCapture: f(n.b); break;
@@ -749,6 +798,7 @@ uint32_t Arena::import(const Arena& other, uint32_t root) {
             case Kind::kPart: to[id] = to[n.a]; continue;
             case Kind::kSequence:
             case Kind::kBoth:
+            case Kind::kLexeme:
             case Kind::kMinus: n.b = to[n.b]; [[fallthrough]];
             case Kind::kRepeat:
                 n.a = to[n.a];

@@ -30,7 +30,7 @@ enum class Kind : uint8_t {
     kBoth,      // a, b: regular operands
     kMinus,     // a without b, both regular
     kToken,     // a: offset, b: number of ids, c: negated
-    kLexeme,    // a: body, b: priority
+    kLexeme,    // a: body, b: what must not match longer
     kCapture,   // a: name, b: body
     kPart,  // a: body; matched as the body is, and a hint: its masks are worth keeping apart from
             // what follows
@@ -38,6 +38,7 @@ enum class Kind : uint8_t {
                 // recursion)
     kDfa,       // a: offset, b: number of words of an automaton over bytes (`DfaState`)
     kRecord,    // a: offset, b: number of words of an object or array (record.h)
+    kLalr,      // a: offset, b: number of words of a parser (lalr.h)
 };
 
 using CodeRange = std::pair<uint32_t, uint32_t>;  // inclusive
@@ -52,6 +53,7 @@ struct DfaState {
 };
 
 struct RecordParts;
+struct LalrParts;
 
 class Arena {
   public:
@@ -89,13 +91,14 @@ class Arena {
     uint32_t negation(uint32_t a) { return minus(any_text(), a); }
     uint32_t any_text();
     uint32_t token(std::span<const uint32_t> ids, bool negated);
-    uint32_t lexeme(uint32_t body, int32_t priority);
+    uint32_t lexeme(uint32_t body, uint32_t longer);
     uint32_t capture(std::string name, uint32_t body);
     uint32_t part(uint32_t body);
     uint32_t nonempty(uint32_t body);
     // A regular node given by its automaton: state 0 is the start.
     uint32_t dfa(std::vector<DfaState> states);
     uint32_t record(const RecordParts& parts);
+    uint32_t lalr(const LalrParts& parts);
 
     void set_origin(uint32_t node, std::string place) {
         origins_.try_emplace(check(node), std::move(place));
@@ -130,6 +133,8 @@ class Arena {
     uint32_t add_rule(uint32_t index);
     uint32_t add_dfa(std::span<const uint32_t> words);
     uint32_t add_record(std::span<const uint32_t> words);
+    uint32_t add_lalr(std::span<const uint32_t> words, bool nullable);
+    bool covers(uint32_t longer, uint32_t body) const;
     uint32_t add_text(std::string_view text);
     bool is_structural(const Node& n, const void* payload) const;
     uint32_t cons(uint32_t first, uint32_t rest);

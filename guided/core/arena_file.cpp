@@ -5,6 +5,7 @@
 #include <stdexcept>
 
 #include "arena.h"
+#include "lalr.h"
 
 namespace guided {
 
@@ -203,8 +204,8 @@ Arena Arena::deserialize(std::string_view data) {
                 fail(arena.minus(a, b) != id);
                 continue;
             case Kind::kLexeme:
-                child(a);
-                fail(arena.lexeme(a, static_cast<int32_t>(b)) != id);
+                child(a), child(b);
+                fail(arena.lexeme(a, b) != id);
                 continue;
             case Kind::kCapture:
                 child(b);
@@ -228,6 +229,12 @@ Arena Arena::deserialize(std::string_view data) {
                 fail(arena.add_record(check_record(std::span(words).subspan(a, b), id, texts)) !=
                      id);
                 continue;
+            case Kind::kLalr: {
+                span_of(a, b, words.size());
+                auto own = std::span(words).subspan(a, b);
+                fail(arena.add_lalr(own, take_lalr_apart(own, id).accepts_nothing()) != id);
+                continue;
+            }
             default: fail(true);
         }
     }

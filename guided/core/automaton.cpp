@@ -64,6 +64,8 @@ Machine::Machine(std::shared_ptr<const ClosedGrammar> grammar,
     std::vector<Head> none;
     intern(none, false);  // kEnded
     guards_.intern(nullptr, 0);
+    uint32_t level[] = {0, 0};  // no open bracket, no indentation
+    environments_.intern(level, 2);
     start_ = closure(frame(grammar_->start(), Continuations::kEnd));
 }
 
@@ -97,6 +99,14 @@ uint32_t Machine::intern(std::vector<Head>& heads, bool complete) {
 }
 
 void Machine::add_first(const Head& h, ByteSet& bytes) {
+    if (h.guard) {
+        Head alone = h;
+        alone.guard = 0;
+        ByteSet found;
+        add_first(alone, found);
+        bytes |= found & guard_bytes(h.guard);
+        return;
+    }
     if (h.node == kDeferred) {
         bytes |= states_[h.state].first;
         return;
@@ -130,7 +140,7 @@ void Machine::close_completed(std::vector<Head>& out, bool& complete) {
                 united_.push_back(completed_[i].second);
         uint32_t state = closure(conts().unite(united_));
         complete |= states_[state].complete;
-        if (!heads(state).empty())
+        if (!heads(state).empty() && !is_hopeless(state, guard))
             out.push_back({.node = kDeferred, .state = state, .guard = guard});
     }
     completed_.clear();
@@ -148,14 +158,22 @@ void Machine::step(const Head& head, uint8_t byte, std::vector<Head>& out) {
     if (head.node == kDeferred) {
         if (!states_[head.state].first.has(byte)) return;
         opened_ = true;
-        auto [state, guard] = std::pair{head.state, head.guard};  // `head` may move with `out`
+        uint32_t state = head.state, guard = head.guard;  // `head` may move with `out`
+        if (guard && (guard = advance_guard(guard, byte)) == kNone) return;
         for (size_t i = 0, n = heads(state).size(); i < n; ++i) {
             Head h = heads(state)[i];
             h.guard = guard;
-            step(h, byte, out);
+            step_leaf(h, byte, out);
         }
         return;
     }
+    Head h = head;
+    if (h.guard && (h.guard = advance_guard(h.guard, byte)) == kNone) return;
+    step_leaf(h, byte, out);
+}
+
+// The guard has read the byte.
+void Machine::step_leaf(const Head& head, uint8_t byte, std::vector<Head>& out) {
     const LeafInfo& info = leaf(head.node);
     Head h = head;
     switch (info.kind) {
@@ -199,6 +217,7 @@ void Machine::step(const Head& head, uint8_t byte, std::vector<Head>& out) {
             return;
         }
         case Leaf::kRecorded: return step_recorded(info, h, byte, out);
+        case Leaf::kLexeme: return step_lexeme(h, byte, out);
         default:  // a token is no byte
             return;
     }
@@ -210,24 +229,7 @@ void Machine::step_all(size_t begin, size_t end, uint8_t byte, std::vector<Head>
     size_t top = heads.size();
     opened_ = false;
     completed_.clear();
-    if (!lexemes_) {
-        for (size_t i = begin; i < end; ++i) step(Head(heads[i]), byte, heads);
-    } else {
-        // Heads of one guard are one reading of the text by the lexer.
-        std::vector<Head> sorted;
-        for (size_t i = begin; i < end; ++i) {
-            if (heads[i].node == kDeferred) expand(heads[i], sorted);
-            else sorted.push_back(heads[i]);
-        }
-        std::stable_sort(sorted.begin(), sorted.end(),
-                         [](const Head& a, const Head& b) { return a.guard < b.guard; });
-        for (size_t i = 0; i < sorted.size();) {
-            size_t last = i;
-            while (last < sorted.size() && sorted[last].guard == sorted[i].guard) ++last;
-            step_lexemes(std::span(sorted).subspan(i, last - i), byte, heads);
-            i = last;
-        }
-    }
+    for (size_t i = begin; i < end; ++i) step(Head(heads[i]), byte, heads);
     size_t made = heads.size() - top;
     if (made > limits_.max_heads)
         throw LimitExceeded("the grammar is too ambiguous here", "heads in one state",
@@ -239,58 +241,6 @@ void Machine::step_all(size_t begin, size_t end, uint8_t byte, std::vector<Head>
         heads.insert(heads.end(), merged_.begin(), merged_.end());
     }
     close_completed(heads, complete);
-}
-
-// A longer match of a lexeme in the guard (the result is kNone then) kills the reading; those that
-// cannot go on leave it.
-uint32_t Machine::advance_guard(uint32_t guard, uint8_t byte) {
-    std::vector<uint32_t> pairs;
-    auto known = guards_[guard];
-    std::vector<uint32_t> before(known.begin(), known.end());
-    for (size_t i = 0; i < before.size(); i += 2) {
-        Terminal* lexeme = leaf(before[i]).terminal;
-        uint32_t state = lexeme->next(before[i + 1], byte);
-        if (lexeme->accepting(state)) return kNone;
-        if (lexeme->goes_on(state)) pairs.insert(pairs.end(), {before[i], state});
-    }
-    return guards_.intern(pairs.data(), pairs.size());
-}
-
-void Machine::step_lexemes(std::span<const Head> group, uint8_t byte, std::vector<Head>& out) {
-    uint32_t guard = group[0].guard ? advance_guard(group[0].guard, byte) : 0;
-    if (guard == kNone) return;
-    std::vector<Head> ended;
-    std::vector<std::pair<uint32_t, uint32_t>> longer;  // lexemes that may yet match more
-    int32_t best = INT32_MIN;
-    for (const Head& head : group) {
-        Head h = head;
-        h.guard = guard;
-        const LeafInfo& info = leaf(h.node);
-        if (info.kind != Leaf::kLexeme) {
-            step(h, byte, out);
-            continue;
-        }
-        h.state = info.terminal->next(h.state, byte);
-        if (h.state == Terminal::kDead) continue;
-        if (info.terminal->goes_on(h.state)) {
-            out.push_back(h);
-            longer.push_back({h.node, h.state});
-        }
-        if (!info.terminal->accepting(h.state)) continue;
-        int32_t priority = static_cast<int32_t>(arena_[h.node].b);
-        if (priority > best) ended.clear();
-        best = std::max(best, priority);
-        if (priority == best) ended.push_back(h);
-    }
-    if (ended.empty()) return;
-    auto known = guards_[guard];
-    for (size_t i = 0; i < known.size(); i += 2) longer.push_back({known[i], known[i + 1]});
-    std::sort(longer.begin(), longer.end());
-    longer.erase(std::unique(longer.begin(), longer.end()), longer.end());
-    std::vector<uint32_t> pairs;
-    for (auto [node, state] : longer) pairs.insert(pairs.end(), {node, state});
-    uint32_t behind = guards_.intern(pairs.data(), pairs.size());
-    for (const Head& h : ended) completed_.push_back({behind, h.cont});
 }
 
 // Advance `heads` by all bytes. False if nothing is left.
@@ -372,8 +322,9 @@ uint32_t Machine::find_next(uint32_t state, uint32_t token) {
 
 size_t Machine::bytes() const {
     return state_heads_.bytes() + conts().bytes() + guards_.bytes() + transitions_.bytes() +
-           progress_.bytes() + texts_.bytes() + chains_.bytes() + states_.size() * sizeof(State) +
-           closures_.capacity() * 4 + rows_.size() * 256;
+           environments_.bytes() + guard_steps_.size() * 32 + progress_.bytes() + texts_.bytes() +
+           chains_.bytes() + states_.size() * sizeof(State) + closures_.capacity() * 4 +
+           rows_.size() * 256;
 }
 
 void Machine::check_memory() {

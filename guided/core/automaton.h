@@ -15,9 +15,8 @@
 //   only if the next byte is among its first bytes: most exits of a run lead nowhere
 //   (`close_completed`).
 // - Masks come from the residual tables of terminals (masks.cpp), not from a walk over all tokens.
-// - Lexemes carry a guard: the lexemes that started where this one did and may yet match longer. If
-//   one of them does, the branch that ended early was not the lexer's reading, and dies
-//   (`step_lexemes`).
+// - What follows a lexeme carries a guard: the texts that must not match longer than it did. If one
+//   does, this was not the lexer's reading, and it dies (lexemes.cpp).
 // - One generation of states is bounded in bytes. When it is full, new matchers start on a new one
 //   (`Automaton::machine`).
 //
@@ -34,6 +33,7 @@
 #include <vector>
 
 #include "grammar.h"
+#include "lalr.h"
 #include "machine.h"
 #include "record.h"
 #include "recorded.h"
@@ -145,9 +145,11 @@ class Machine : private Expander {
     struct LeafInfo {
         Leaf kind = Leaf::kUnknown;
         Terminal* terminal = nullptr;  // of a run: its unit
-        Terminal* removed = nullptr;   // kRunMinus: the texts that are not allowed
-        uint32_t run = 0;              // kRunMinus: the node of the run itself
+        Terminal* removed = nullptr;   // kRunMinus: the texts that are not allowed; kLexeme: that
+                                       // must not match longer
+        uint32_t run = 0;              // kRunMinus: the node of the run itself; kLexeme: its node
         bool closed = false;           // kRecorded: no text of it begins another
+        bool newline = false;          // kLexeme: it ends in an indentation (lexemes.cpp)
     };
     struct State {
         std::atomic<const Row*> row{nullptr};
@@ -218,6 +220,28 @@ class Machine : private Expander {
     const Row* general_row(uint32_t state);
     bool reads(const std::vector<Head>& from, uint32_t token);
 
+    // lexemes.cpp
+    uint32_t advance_guard(uint32_t guard, uint8_t byte);
+    const ByteSet& guard_bytes(uint32_t guard);
+    uint32_t guard_behind(uint32_t guard, uint32_t node, uint32_t state);
+    bool is_hopeless(uint32_t behind, uint32_t guard);
+    void step_lexeme(Head head, uint8_t byte, std::vector<Head>& out);
+    uint32_t newline_leaf(uint32_t node);
+    const LalrParts& lalr(uint32_t node);
+    bool begin_lalr(uint32_t node, uint32_t& state, uint32_t& environment) override;
+    void pop_lalr(uint32_t stack, std::vector<Head>& heads) override;
+    template <class F>
+    void for_each_frame(uint32_t cont, F&& f);
+    template <class F>
+    void feed(uint32_t cont, std::vector<uint32_t> symbols, F&& shifted);
+    uint32_t feed_one(uint32_t cont, uint32_t symbol);
+    static constexpr uint32_t kLevel = 0;  // the environment at the start
+    uint32_t environment(uint32_t stack) const;
+    uint32_t with_environment(uint32_t stack, const std::vector<uint32_t>& words);
+    uint32_t with_bracket(uint32_t stack, uint32_t symbol);
+    uint32_t dedent_to(uint32_t stack, uint32_t column);
+    uint32_t feed_newline(uint32_t cont, uint32_t column);
+
     uint32_t intern(std::vector<Head>& heads, bool complete);
     std::span<const Head> heads(uint32_t state) const;
     uint32_t closure(uint32_t cont);
@@ -229,8 +253,7 @@ class Machine : private Expander {
 
     void step(const Head& head, uint8_t byte, std::vector<Head>& out);
     void step_all(size_t begin, size_t end, uint8_t byte, std::vector<Head>& heads, bool& complete);
-    void step_lexemes(std::span<const Head> group, uint8_t byte, std::vector<Head>& out);
-    uint32_t advance_guard(uint32_t guard, uint8_t byte);
+    void step_leaf(const Head& head, uint8_t byte, std::vector<Head>& out);
     void close_completed(std::vector<Head>& out, bool& complete);
     bool run_through(std::vector<Head>& heads, std::string_view bytes, bool& complete);
 
@@ -259,6 +282,7 @@ class Machine : private Expander {
     bool recorded_key(uint32_t trie_node, const Head& head, uint32_t behind, Hash128& key);
     void collect(uint32_t trie_node, size_t depth, size_t begin, size_t end, Mask& mask);
     bool collect_by_table(uint32_t trie_node, size_t depth, const Head& head, Mask& mask);
+    bool collect_lexeme(uint32_t trie_node, size_t depth, const Head& head, Mask& mask);
     Table::Inside without(Table::Inside inside, std::span<const uint32_t> excluded, Mask& mask);
     void drop_removed(uint32_t trie_node, size_t depth, const Head& head, const ByteSet& first,
                       std::vector<uint32_t>& tokens);
@@ -295,7 +319,12 @@ class Machine : private Expander {
     std::mutex mutex_;                // guards all that follows, and the expander
     SequenceTable state_heads_;       // "complete", then the heads
     std::vector<uint32_t> closures_;  // by continuation: the state of its closure
-    SequenceTable guards_;            // pairs of lexeme node and state; 0 is none
+    SequenceTable guards_;  // pairs of lexeme node and state of what must not match; 0 is none
+    std::unordered_map<uint64_t, uint32_t> guard_steps_;  // guard and byte: guard
+    std::unordered_map<uint32_t, ByteSet> guard_bytes_;
+    std::unordered_map<uint32_t, std::unique_ptr<LalrParts>> lalrs_;  // by node
+    std::unordered_map<uint32_t, uint32_t> newline_leaves_;           // by node
+    SequenceTable environments_;                                      // of parsers
     std::vector<LeafInfo> leaves_;
     std::vector<std::shared_ptr<Terminal>> terminals_;
     std::unordered_map<uint32_t, ByteSet> first_bytes_, tail_bytes_;  // few nodes are asked for

@@ -22,6 +22,7 @@
 #include "arena.h"
 #include "automaton.h"
 #include "errors.h"
+#include "lalr.h"
 #include "matcher.h"
 #include "record.h"
 #include "vocabulary.h"
@@ -186,6 +187,40 @@ make_dfa(Arena& arena,
     return arena.dfa(std::move(states));
 }
 
+using LalrIndentation = std::tuple<uint32_t, uint32_t, uint32_t, std::vector<uint32_t>,
+                                   std::vector<uint32_t>, uint32_t>;
+
+uint32_t
+make_lalr(Arena& arena,
+          const std::vector<std::vector<std::tuple<uint32_t, uint32_t, uint32_t>>>& actions,
+          const std::vector<std::vector<std::pair<int64_t, uint32_t>>>& leaves,
+          const std::vector<std::pair<uint32_t, uint32_t>>& rules, uint32_t start, uint32_t accept,
+          uint32_t end, const std::optional<LalrIndentation>& indentation) {
+    if (actions.size() != leaves.size())
+        throw std::invalid_argument("a parser has actions and leaves for each state");
+    LalrParts p;
+    p.start = start, p.accept = accept, p.end = end;
+    for (auto [symbol, length] : rules) p.rules.push_back({symbol, length});
+    p.states.resize(actions.size());
+    for (size_t i = 0; i < actions.size(); ++i) {
+        auto& s = p.states[i];
+        for (auto [symbol, kind, target] : actions[i]) {
+            if (kind > 1) throw std::invalid_argument("an action shifts (0) or reduces (1)");
+            s.actions.push_back({symbol, kind == 1, target});
+        }
+        std::sort(s.actions.begin(), s.actions.end(),
+                  [](const auto& a, const auto& b) { return a.symbol < b.symbol; });
+        for (auto [symbol, node] : leaves[i])
+            s.leaves.push_back({symbol < 0 ? LalrParts::kIgnored : static_cast<uint32_t>(symbol),
+                                arena.check(node)});
+    }
+    if ((p.indents = indentation.has_value())) {
+        auto& i = p.indentation;
+        std::tie(i.newline, i.indent, i.dedent, i.opening, i.closing, i.tab) = *indentation;
+    }
+    return arena.lalr(p);
+}
+
 nb::tuple describe_node(const Arena& arena, uint32_t id) {
     const Arena::Node& n = arena[arena.check(id)];
     auto maximum = [](uint32_t m) {
@@ -217,11 +252,12 @@ nb::tuple describe_node(const Arena& arena, uint32_t id) {
             for (uint32_t t : arena.ids(n)) ids.append(t);
             return nb::make_tuple("token", ids, n.c != 0);
         }
-        case Kind::kLexeme: return nb::make_tuple("lexeme", n.a, static_cast<int32_t>(n.b));
+        case Kind::kLexeme: return nb::make_tuple("lexeme", n.a, n.b);
         case Kind::kCapture: return nb::make_tuple("capture", arena.name(n), n.b);
         case Kind::kPart: return nb::make_tuple("part", n.a);
         case Kind::kDfa: return describe_dfa(arena.words(n));
         case Kind::kRecord: return describe_record(arena, id);
+        case Kind::kLalr: return nb::make_tuple("lalr");
         default: return nb::make_tuple("nonempty", n.a);
     }
 }
@@ -566,7 +602,9 @@ void bind_arena(nb::module_& m) {
             "token",
             [](Arena& a, nb::handle ids, bool negated) { return a.token(node_list(ids), negated); },
             "ids"_a, "negated"_a = false)
-        .def("lexeme", &Arena::lexeme, "node"_a, "priority"_a = 0)
+        .def("lexeme", &Arena::lexeme, "body"_a, "longer"_a)
+        .def("lalr", &make_lalr, "actions"_a, "leaves"_a, "rules"_a, "start"_a, "accept"_a, "end"_a,
+             "indentation"_a = nb::none())
         .def(
             "capture",
             [](Arena& a, std::string name, uint32_t node) {

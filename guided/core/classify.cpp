@@ -156,7 +156,10 @@ Machine::LeafInfo Machine::classify(uint32_t node) {
     const Arena::Node& n = arena_[node];
     const LeafInfo none{Leaf::kNone, nullptr, nullptr, 0};
     if (n.kind == Kind::kToken) return {Leaf::kToken, nullptr, nullptr, 0};
-    if (n.kind == Kind::kLexeme) return {Leaf::kLexeme, acquire(n.a), nullptr, 0};
+    if (n.kind == Kind::kLexeme) {
+        Terminal* lexeme = acquire(node);
+        return {Leaf::kLexeme, lexeme, lexeme->longer(), node};
+    }
     if (!n.regular) return none;
     switch (n.kind) {
         case Kind::kLiteral: return {Leaf::kLiteral, nullptr, nullptr, 0};

@@ -5,6 +5,7 @@
 #include <set>
 
 #include "errors.h"
+#include "lalr.h"
 #include "record.h"
 #include "recorded.h"
 
@@ -30,6 +31,7 @@ void each_child(const Arena& arena, const Arena::Node& n, F&& f) {
         case Kind::kCapture: f(n.b); break;
         case Kind::kRule: f(arena.rules()[n.a].body); break;
         case Kind::kRecord: for_each_node(arena.words(n), f); break;
+        case Kind::kLalr: for_each_lalr_word(arena.words(n), [](uint32_t) {}, f); break;
         default: break;
     }
 }
@@ -224,7 +226,7 @@ void ClosedGrammar::left_corners(uint32_t rule, std::vector<uint32_t>& out) {
             if (nullable_[n.a]) todo.push_back(n.b);
         } else if (n.kind == Kind::kRecord) {
             todo.push_back(arena_.words(n)[0]);  // never the empty text
-        } else {
+        } else if (n.kind != Kind::kLalr) {      // there is no rule in it
             each_child(arena_, n, [&](uint32_t child) { todo.push_back(child); });
         }
     }

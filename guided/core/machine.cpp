@@ -178,6 +178,8 @@ void Expander::pop(uint32_t cont, std::vector<Head>& heads, bool& complete) {
             pops_.push_back(f.parent);
         } else if (arena_[f.node].kind == Kind::kRecord && f.maximum) {
             pop_record(f, heads);
+        } else if (arena_[f.node].kind == Kind::kLalr && f.minimum) {
+            pop_lalr(top, heads);
         } else if (arena_[f.node].kind == Kind::kRepeat && !is_leaf(f.node)) {
             if (f.minimum == 0 || nullable_[arena_[f.node].a]) pops_.push_back(f.parent);
             uint32_t more = f.maximum == kNone ? kNone : f.maximum - 1;
@@ -250,6 +252,12 @@ void Expander::open(uint32_t node, uint32_t parent, std::vector<Head>& heads) {
                 parent = conts_.push(node, progress, kRecordOpened, parent);
                 node = begin;
                 break;
+            }
+            case Kind::kLalr: {
+                uint32_t state, environment;
+                if (!begin_lalr(node, state, environment)) return;
+                pops_.push_back(conts_.push(node, state, environment, parent));
+                return;
             }
             default:  // empty: no nonempty match
                 return;

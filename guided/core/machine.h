@@ -16,6 +16,7 @@
 // - A record (record.h) is one frame from its opening bracket to its closing one; what may come
 // next
 //   follows from its registers (`pop_record`).
+// - A parser (lalr.h) is one frame for each state on its stack (`pop_lalr`).
 // - A part (arena.h) leaves a mark on the stack where it ends, so that its heads can be told from
 //   what follows (`is_mark`).
 // - A call in tail position pushes nothing, and a starred node is not pushed onto itself.
@@ -133,6 +134,12 @@ class Expander {
         return false;
     }
     virtual void pop_record(const Continuations::Frame&, std::vector<Head>&) {}
+    // So are parsers (lalr.h): the registers of the frame at the bottom of their stack, and what
+    // may follow a stack. The first register of a frame that is on a stack is never 0.
+    virtual bool begin_lalr(uint32_t /*node*/, uint32_t& /*state*/, uint32_t& /*environment*/) {
+        return false;
+    }
+    virtual void pop_lalr(uint32_t /*stack*/, std::vector<Head>&) {}
 
     bool is_productive(uint32_t node) const { return productive_[node]; }
     // Go on with `node` and then `parent`, in a closure that is under way.

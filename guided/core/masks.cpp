@@ -37,12 +37,13 @@ void Machine::collect(uint32_t trie_node, size_t depth, size_t begin, size_t end
         else stack_.push_back(h);
     }
     size_t top = stack_.size();
-    bool tables = !lexemes_;
+    bool tables = true;
     for (size_t i = open; i < top; ++i) {
         Head h = stack_[i];
         if (collect_by_table(trie_node, depth, h, mask)) continue;
         stack_.push_back(h);
-        if (leaf(h.node).terminal && leaf(h.node).kind != Leaf::kRecorded)
+        if (leaf(h.node).terminal && leaf(h.node).kind != Leaf::kRecorded &&
+            leaf(h.node).kind != Leaf::kLexeme)
             tables = false;  // too many exits here, and so they would be further down
     }
     if (stack_.size() > top) {
@@ -67,7 +68,8 @@ void Machine::collect(uint32_t trie_node, size_t depth, size_t begin, size_t end
 
 bool Machine::collect_by_table(uint32_t trie_node, size_t depth, const Head& h, Mask& mask) {
     const LeafInfo info = leaf(h.node);
-    if (!info.terminal || info.kind == Leaf::kLexeme || lexemes_) return false;
+    if (!info.terminal || h.guard) return false;
+    if (info.kind == Leaf::kLexeme) return collect_lexeme(trie_node, depth, h, mask);
     bool recorded = info.kind == Leaf::kRecorded;
     if (recorded && !is_simple_text(h)) return false;
     // A text that begins within a token is compared with nothing where the list is unknown.
@@ -154,6 +156,56 @@ bool Machine::collect_by_table(uint32_t trie_node, size_t depth, const Head& h, 
         m.guesses = from(mask.guesses, guesses_before);
         if (inside.row) m.bases.push_back(inside.row);
     }
+    return true;
+}
+
+// The tokens that a lexeme takes; false where so many leave it that they are better walked.
+bool Machine::collect_lexeme(uint32_t trie_node, size_t depth, const Head& h, Mask& mask) {
+    const LeafInfo info = leaf(h.node);
+    if (mask.exits) return false;
+    Table& table = info.terminal->table(*vocabulary_, trie_node, depth, h.state, Table::kLexeme);
+    if (table.has_many_exits()) return false;
+    const Trie& trie = vocabulary_->trie();
+    auto reads_alone = [&](uint32_t token) {
+        std::vector<Head> alone{h};
+        bool complete;
+        return run_through(alone, vocabulary_->bytes(token).substr(depth), complete);
+    };
+    auto add_read = [&](uint32_t node) {  // those below it that are read to their end
+        for (auto item : trie.items_below(trie[node]))
+            if (reads_alone(item.token)) mask.add(item.token, on_guess_);
+    };
+    Table::Inside inside = table.inside(kNone);
+    mask.tokens.insert(mask.tokens.end(), inside.tokens.begin(), inside.tokens.end());
+    if (inside.row) mask.bases.push_back(inside.row);
+    if (info.newline) {
+        for (auto [token, state] : table.lexeme_ending())
+            if (reads_alone(token)) mask.add(token, on_guess_);
+        table.for_each_exit(add_read);
+        for (uint32_t node : table.doubtful()) add_read(node);
+        return true;
+    }
+    uint32_t behind = closure(h.cont);
+    const ByteSet first = states_[behind].first;
+    for (auto [token, state] : table.lexeme_ending())
+        if (!is_hopeless(behind, guard_behind(0, h.node, state))) mask.add(token, on_guess_);
+    for (uint32_t node : table.doubtful())
+        if (first.has(trie[node].byte)) add_read(node);
+    if (!table.prepare_exits(first)) return false;
+    size_t top = stack_.size();
+    auto heads_behind = heads(behind);
+    stack_.insert(stack_.end(), heads_behind.begin(), heads_behind.end());
+    size_t end = stack_.size();
+    first.for_each([&](uint8_t byte) {
+        const Trie* exits = table.exits(byte);
+        if (!exits) return;
+        auto emit = [&](uint32_t node, bool) {
+            for (auto item : exits->items((*exits)[node])) mask.add(item.token, on_guess_);
+        };
+        walk(*exits, Trie::kRoot, 0, top, end, emit,
+             [](uint32_t, size_t, size_t, size_t) { return false; });
+    });
+    stack_.resize(top);
     return true;
 }
 

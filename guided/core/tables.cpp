@@ -7,6 +7,7 @@ namespace guided {
 namespace {
 
 constexpr size_t kPureExits = 8192;
+constexpr size_t kLexemeExits = 20'000;  // trie nodes below exits; more is better walked
 constexpr size_t kSafeStates = 48;
 constexpr size_t kFewLong = 2048;  // tokens that are counted one by one rather than by a walk
 
@@ -22,7 +23,8 @@ uint32_t Table::next(uint32_t state, uint8_t byte, bool& ends) const {
 Table::Table(Terminal& terminal, Vocabulary& vocabulary, uint32_t trie_node, size_t depth,
              uint32_t state, Mode mode)
     : terminal_(terminal), vocabulary_(vocabulary), trie_(vocabulary.trie()), trie_node_(trie_node),
-      depth_(depth), state_(state), run_(mode == kRun), recorded_(mode == kRecorded) {
+      depth_(depth), state_(state), run_(mode == kRun), recorded_(mode == kRecorded),
+      lexeme_(mode == kLexeme) {
     find_inside();
     safe_.clear();
     ends_.clear();
@@ -44,8 +46,9 @@ void Table::find_inside() {
             const Trie::Node& child = trie_[c];
             bool ends;
             uint32_t to = next(s.state, child.byte, ends);
+            if (lexeme_ && s.ends) add_lexeme_exit(c, s.state);
             if (to == Terminal::kDead) {
-                if (!s.ends) continue;
+                if (!s.ends || lexeme_) continue;
                 if (pure_exits_.size() < kPureExits) pure_exits_.push_back({c, s.completed});
                 else all_pure_exits_ = false;
                 continue;
@@ -55,6 +58,8 @@ void Table::find_inside() {
             auto items = all ? trie_.items_below(child) : trie_.items(child);
             if (recorded_ && ends && !terminal_.goes_on(to)) {
                 for (auto item : items) ending_.push_back(item.token);
+            } else if (lexeme_ && ends && !terminal_.goes_on(to)) {
+                for (auto item : items) lexeme_ending_.push_back({item.token, to});
             } else {
                 if (!items.empty()) inside.push_back(items);
                 count += items.size();
@@ -71,6 +76,18 @@ void Table::find_inside() {
     for (auto items : inside)
         for (auto item : items) words[item.token >> 5] |= 1u << (item.token & 31);
     full_ = vocabulary_.rows().base(std::move(words));
+}
+
+// The lexeme has ended in `state` before the byte of `node`.
+void Table::add_lexeme_exit(uint32_t node, uint32_t state) {
+    switch (terminal_.past(state, trie_[node].byte)) {
+        case Terminal::Past::kOver: return;
+        case Terminal::Past::kOpen: doubtful_.push_back(node); return;
+        case Terminal::Past::kFree:
+            lexeme_exits_ += trie_[node].subtree;
+            if (lexeme_exits_ <= kLexemeExits) pure_exits_.push_back({node, 0});
+            else all_pure_exits_ = false;
+    }
 }
 
 // Nothing below can die from `state` on, so nothing leaves there either, but on bytes that could as
@@ -277,6 +294,7 @@ void Table::collect_exits(const ByteSet& first_bytes, std::vector<Exit>& out) co
     if (all_pure_exits_) {
         for (const Exit& e : pure_exits_)
             if (first_bytes.has(trie_[e.node].byte)) out.push_back(e);
+        if (lexeme_) return;
     } else {
         others = first_bytes;
     }

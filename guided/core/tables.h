@@ -32,7 +32,8 @@ class Table {
     // kRun: the terminal is the unit of a repeat, and matching starts over where it completes.
     // kRecorded: tokens that end with the terminal, where that cannot go on, are `ending`, not
     // inside.
-    enum Mode : uint8_t { kPlain, kRun, kRecorded };
+    // kLexeme: the same, and exits are only where no longer match can be.
+    enum Mode : uint8_t { kPlain, kRun, kRecorded, kLexeme };
 
     Table(Terminal& terminal, Vocabulary& vocabulary, uint32_t trie_node, size_t depth,
           uint32_t state, Mode mode);
@@ -45,6 +46,19 @@ class Table {
     Inside inside(uint32_t limit);
 
     std::span<const uint32_t> ending() const { return ending_; }
+
+    // kLexeme: tokens that end with the lexeme, by the state they lead to; trie nodes at which the
+    // lexeme has ended and a longer match may yet come.
+    struct Ending {
+        uint32_t token, state;
+    };
+    std::span<const Ending> lexeme_ending() const { return lexeme_ending_; }
+    std::span<const uint32_t> doubtful() const { return doubtful_; }
+    bool has_many_exits() const { return !all_pure_exits_; }
+    template <class F>
+    void for_each_exit(F&& f) const {  // kLexeme
+        for (const Exit& e : pure_exits_) f(e.node);
+    }
 
     // Make the exit tries for these first bytes. False: one has too many exits, and the caller
     // walks the plain trie.
@@ -72,6 +86,7 @@ class Table {
 
     uint32_t next(uint32_t state, uint8_t byte, bool& ends) const;
     void find_inside();
+    void add_lexeme_exit(uint32_t node, uint32_t state);
     bool is_safe(uint32_t state, const Trie::Summary& below);
     bool takes_safely(uint32_t state, const Trie::Summary& below);
     void find_safe(uint32_t state, Safe& safe) const;
@@ -90,13 +105,16 @@ class Table {
     const uint32_t trie_node_;
     const size_t depth_;
     const uint32_t state_;
-    const bool run_, recorded_;
+    const bool run_, recorded_, lexeme_;
 
     std::vector<uint32_t> tokens_;  // inside, where few; never changed once the table is made
     BasePtr full_;                  // null where few
     std::vector<uint32_t> ending_;
+    std::vector<Ending> lexeme_ending_;
+    std::vector<uint32_t> doubtful_;
     std::vector<Exit> pure_exits_;  // at bytes that cannot go on inside
     bool all_pure_exits_ = true;    // false: they were too many to keep
+    size_t lexeme_exits_ = 0;       // trie nodes below them
 
     std::mutex mutex_;
     std::vector<uint32_t> counted_;  // inside, by repetitions begun; made once, when asked for

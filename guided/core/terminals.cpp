@@ -14,6 +14,10 @@ constexpr uint32_t kMaxSearch = 1u << 18;  // product states looked at for one a
 constexpr size_t kBreadth = 4096;          // of them, breadth first
 constexpr uint32_t kMaxHeads = 20'000;
 constexpr uint32_t kMaxPrefixFree = 48;  // states of a unit; a larger terminal is no unit of a run
+
+bool is_product(Kind kind) {
+    return kind == Kind::kBoth || kind == Kind::kMinus || kind == Kind::kLexeme;
+}
 }  // namespace
 
 class Terminal::Machine : public Expander {
@@ -28,6 +32,7 @@ class Terminal::Machine : public Expander {
             case Kind::kClass:
             case Kind::kDfa:
             case Kind::kBoth:
+            case Kind::kLexeme:
             case Kind::kMinus: return true;
             default: return false;
         }
@@ -37,6 +42,7 @@ class Terminal::Machine : public Expander {
         switch (arena_[node].kind) {
             case Kind::kClass: h.state = terminal_.class_start_.at(node); break;
             case Kind::kBoth:
+            case Kind::kLexeme:
             case Kind::kMinus: h.state = h.other = kStart; break;
             default: break;
         }
@@ -74,7 +80,7 @@ Terminal::Terminal(const Arena& from, uint32_t node)
             for (uint32_t at = 0; at < words.size(); at += 2 + 2 * words[at + 1])
                 offsets.push_back(at);
         }
-        if (n.kind != Kind::kBoth && n.kind != Kind::kMinus) continue;
+        if (!is_product(n.kind)) continue;
         for (uint32_t operand : {n.a, n.b})
             if (!operands_.contains(operand))
                 operands_[operand].reset(new Terminal(arena_, operand));
@@ -86,6 +92,7 @@ Terminal::Terminal(const Arena& from, uint32_t node)
         const Arena::Node& n = arena_[id];
         switch (n.kind) {
             case Kind::kBoth:
+            case Kind::kLexeme:
             case Kind::kMinus:
                 productive_[id] = n.nullable || product_extends(id, kStart, kStart);
                 break;
@@ -100,21 +107,21 @@ Terminal::Terminal(const Arena& from, uint32_t node)
     }
     machine_ = std::make_unique<Machine>(*this);
     std::vector<Head> heads;
-    intern(heads, false);  // kDead
+    intern(heads, false, kDead);  // kDead
     bool complete = false;
     uint32_t cont = machine_->frame(root_, Continuations::kEnd);
     machine_->close(cont, heads, complete);
     for (size_t i = heads.size();
          i-- > 0;) {  // a product with only the empty match left opens no head
         const Arena::Node& n = arena_[heads[i].node];
-        if ((n.kind == Kind::kBoth || n.kind == Kind::kMinus) &&
-            !product_extends(heads[i].node, kStart, kStart))
+        if (is_product(n.kind) && !product_extends(heads[i].node, kStart, kStart))
             heads.erase(heads.begin() + static_cast<std::ptrdiff_t>(i));
     }
     // The start must be state 1 even where it equals the dead one.
     State& start = states_.emplace_back();
     start.accepting = complete;
     start.goes_on = !heads.empty();
+    start.longer = kStart;
     start.next = std::make_unique<std::atomic<uint32_t>[]>(representative_.size());
     for (size_t c = 0; c < representative_.size(); ++c) start.next[c] = kNone;
     std::vector<uint32_t> key{complete, 1};
@@ -189,6 +196,7 @@ void Budget::charge(size_t steps) {
 
 bool Terminal::product_accepts(const Arena::Node& n, uint32_t a, uint32_t b) {
     Terminal &x = *operands_.at(n.a), &y = *operands_.at(n.b);
+    if (n.kind == Kind::kLexeme) return x.accepting(a);
     return x.accepting(a) && (n.kind == Kind::kBoth) == y.accepting(b);
 }
 
@@ -200,7 +208,7 @@ bool Terminal::product_extends(uint32_t node, uint32_t a, uint32_t b) {
     if (products_->extends[first] >= 0) return products_->extends[first];
     const Arena::Node& n = arena_[node];
     Terminal &x = *operands_.at(n.a), &y = *operands_.at(n.b);
-    if (n.kind == Kind::kMinus && b == kDead) {
+    if (n.kind == Kind::kLexeme || (n.kind == Kind::kMinus && b == kDead)) {
         products_->extends[first] = x.goes_on(a);
         return x.goes_on(a);
     }
@@ -244,8 +252,8 @@ bool Terminal::product_extends(uint32_t node, uint32_t a, uint32_t b) {
 
 // ---- states ----
 
-uint32_t Terminal::intern(std::vector<Head>& heads, bool accepting) {
-    std::vector<uint32_t> key{accepting, 0};
+uint32_t Terminal::intern(std::vector<Head>& heads, bool accepting, uint32_t longer) {
+    std::vector<uint32_t> key{accepting, longer + 2};  // 1 is the start's own
     auto* words = reinterpret_cast<const uint32_t*>(heads.data());
     key.insert(key.end(), words, words + heads.size() * kHeadWords);
     uint32_t id = heads_.intern(key.data(), key.size());
@@ -255,6 +263,7 @@ uint32_t Terminal::intern(std::vector<Head>& heads, bool accepting) {
     State& s = states_.emplace_back();
     s.accepting = accepting;
     s.goes_on = !heads.empty();
+    s.longer = longer;
     size_t classes = representative_.size();
     s.next = std::make_unique<std::atomic<uint32_t>[]>(classes);
     for (size_t c = 0; c < classes; ++c)
@@ -275,9 +284,7 @@ void Terminal::append_closure(uint32_t cont, std::vector<Head>& out, bool& accep
         machine_->close(cont, found, complete);
         for (const Head& h : found) {
             const Arena::Node& n = arena_[h.node];
-            if ((n.kind == Kind::kBoth || n.kind == Kind::kMinus) &&
-                !product_extends(h.node, kStart, kStart))
-                continue;
+            if (is_product(n.kind) && !product_extends(h.node, kStart, kStart)) continue;
             heads.push_back(h);
         }
         bytes_.fetch_add(heads.size() * sizeof(Head) + 64, std::memory_order_relaxed);
@@ -347,7 +354,10 @@ uint32_t Terminal::find_next(uint32_t state, uint8_t byte_class) {
     Budget::charge(to.size() + members);
     if (to.size() > kMaxHeads)
         throw LimitExceeded("a pattern is too ambiguous", "heads of a pattern", kMaxHeads, "");
-    uint32_t found = to.empty() && !accepting ? kDead : intern(to, accepting);
+    uint32_t longer = kDead;
+    if (const Arena::Node& root = arena_[root_]; root.kind == Kind::kLexeme)
+        longer = operands_.at(root.b)->next(states_[state].longer, representative_[byte_class]);
+    uint32_t found = to.empty() && !accepting ? kDead : intern(to, accepting, longer);
     slot.store(found, std::memory_order_release);
     return found;
 }
@@ -366,6 +376,21 @@ const ByteSet& Terminal::allowed(uint32_t state) {
     s.allowed = found;
     s.has_allowed.store(true, std::memory_order_release);
     return s.allowed;
+}
+
+// ---- lexemes ----
+
+Terminal::Past Terminal::past(uint32_t state, uint8_t byte) {
+    Terminal& longer = *operands_.at(arena_[root_].b);
+    uint32_t to = longer.next(states_[state].longer, byte);
+    if (to == kDead) return Past::kFree;
+    if (longer.accepting(to)) return Past::kOver;
+    return longer.goes_on(to) ? Past::kOpen : Past::kFree;
+}
+
+Terminal* Terminal::longer() {
+    const Arena::Node& root = arena_[root_];
+    return root.kind == Kind::kLexeme ? operands_.at(root.b).get() : nullptr;
 }
 
 // ---- questions ----

@@ -80,6 +80,12 @@ class Terminal {
 
     uint32_t distance(uint32_t state);  // bytes to the next match
 
+    // Of a lexeme: what the text that must not match longer makes of `byte` behind a match.
+    enum class Past { kFree, kOpen, kOver };  // it is out; may yet match; does
+    Past past(uint32_t state, uint8_t byte);
+    uint32_t longer_state(uint32_t state) const { return states_[state].longer; }
+    Terminal* longer();  // null if this is no lexeme
+
     bool prefix_free();  // no match is the beginning of another one, and the empty text is none
     bool matches(std::string_view text);
     bool is_void();                    // matches nothing
@@ -98,6 +104,7 @@ class Terminal {
     struct State {
         std::unique_ptr<std::atomic<uint32_t>[]> next;  // by byte class; kNone: not asked yet
         bool accepting = false, goes_on = false;
+        uint32_t longer = kDead;  // of a lexeme: the state of what must not match longer
         std::atomic<bool> has_allowed{false};
         ByteSet allowed;
     };
@@ -105,7 +112,7 @@ class Terminal {
     struct Products;
 
     uint32_t find_next(uint32_t state, uint8_t byte_class);
-    uint32_t intern(std::vector<Head>& heads, bool accepting);
+    uint32_t intern(std::vector<Head>& heads, bool accepting, uint32_t longer);
     void step(const Head& head, uint8_t byte, std::vector<Head>& out, bool& accepting);
     void append_closure(uint32_t cont, std::vector<Head>& out, bool& accepting);
     void find_byte_classes();

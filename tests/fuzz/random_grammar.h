@@ -122,7 +122,10 @@ class GrammarMaker {
                 return random_.one_in(2) ? arena_.capture("c", recent()) : arena_.part(recent());
             case 13: return token();
             case 14: return random_.one_in(2) ? arena_.any_text() : wide_choice();
-            default: return arena_.lexeme(regular(), static_cast<int32_t>(random_.below(3)));
+            default: {
+                uint32_t body = regular();
+                return arena_[body].nullable ? body : arena_.lexeme(body, regular());
+            }
         }
     }
     uint32_t wide_choice() {

@@ -61,7 +61,7 @@ class Builder(Protocol):
     def negation(self, a: int) -> int: ...
     def any_text(self) -> int: ...
     def token(self, ids: Sequence[int], negated: bool = False) -> int: ...
-    def lexeme(self, node: int, priority: int = 0) -> int: ...
+    def lexeme(self, body: int, longer: int) -> int: ...
     def capture(self, name: str, node: int) -> int: ...
     def part(self, node: int) -> int: ...
     def record(
@@ -122,8 +122,8 @@ def _node(description: Description, arena: Builder, rules: list[int]) -> int:
             return arena.negation(inner(a))
         case ("token", ids, negated):
             return arena.token(ids, negated)
-        case ("lexeme", part, priority):
-            return arena.lexeme(inner(part), priority)
+        case ("lexeme", body, longer):
+            return arena.lexeme(inner(body), inner(longer))
         case ("capture", name, part):
             return arena.capture(name, inner(part))
         case ("part", part):
@@ -347,13 +347,17 @@ def _of_lexemes(count: int) -> st.SearchStrategy[GrammarDescription]:
     units = st.one_of(texts, st.tuples(st.just("class"), st.sampled_from(CLASSES[:3])))
     runs = units.map(lambda unit: ("repeat", unit, 1, None))
     pairs = st.tuples(st.sampled_from(["choice", "sequence"]), st.tuples(units, units))
-    lexemes = st.tuples(st.just("lexeme"), st.one_of(units, runs, pairs), st.integers(0, 2))
+    bodies = st.one_of(units, runs, pairs)
+    # Longest matches mostly, as of one lexer; or another text that must not match.
+    lexemes = bodies.flatmap(
+        lambda body: st.tuples(st.just("lexeme"), st.just(body), st.just(body) | bodies)
+    )
     leaves: st.SearchStrategy[Description] = lexemes | st.just(("token", (0,), False))
     if count:
         leaves |= st.tuples(st.just("rule"), st.integers(0, count - 1))
     nodes = st.recursive(leaves, lambda inner: st.one_of(_composites(inner)), max_leaves=6)
-    bodies = st.tuples(st.just("choice"), st.tuples(nodes, lexemes))
-    return st.builds(GrammarDescription, nodes, st.tuples(*[bodies] * count))
+    rules = st.tuples(st.just("choice"), st.tuples(nodes, lexemes))
+    return st.builds(GrammarDescription, nodes, st.tuples(*[rules] * count))
 
 
 def lexeme_grammars() -> st.SearchStrategy[GrammarDescription]:

@@ -140,9 +140,10 @@ class Arena:
             return NEVER
         return self._add(("token", sorted(set(ids)), negated), None)
 
-    def lexeme(self, node: int, priority: int = 0) -> int:
-        self._operands(node)
-        return NEVER if node == NEVER else self._add(("lexeme", node, priority), None)
+    def lexeme(self, body: int, longer: int) -> int:
+        self._operands(body, longer)
+        longer = self.choice([body, longer])
+        return NEVER if body == NEVER else self._add(("lexeme", body, longer), None)
 
     def capture(self, name: str, node: int) -> int:
         self._check(node)

@@ -1,9 +1,9 @@
-"""Grammars of lexemes: a text is cut into lexemes first, and the cut alone is parsed.
+"""Grammars of lexemes: what a lexeme matches must not go on to a longer match.
 
-At each place the lexemes that the grammar allows there compete. The longest match of any of them in
-the whole text counts, and of those that end there the ones of the highest priority. So the cut of
-a whole text is found from left to right. A prefix is viable if some text goes on from it to an
-accepted one; such texts are tried, up to `MAX_REST` more bytes.
+A text is accepted if it can be cut into lexemes, each of which matches its piece while no text from
+the same start that is longer, as far as the whole text goes, matches what must not be longer. A
+prefix is viable if some text goes on from it to an accepted one; such texts are tried, up to
+`MAX_REST` more bytes.
 
 All leaves must be lexemes that match no empty text, or tokens that spell nothing.
 """
@@ -11,7 +11,6 @@ All leaves must be lexemes that match no empty text, or tokens that spell nothin
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
 from typing import TypeGuard
 
 from tests.reference.earley import Chart, Grammar, Item, Symbol, advance
@@ -19,16 +18,6 @@ from tests.reference.regular import Term
 
 MAX_REST = 6
 TOKENS = 256  # a token without bytes is the symbol TOKENS + its id; bytes are themselves
-
-
-@dataclass
-class Cut:
-    """A place where a lexeme begins, as far as is known without what follows the text."""
-
-    begin: int
-    chart: Chart
-    lexemes: dict[int, Term]
-    """What is left of each lexeme that may begin here, after all of the text."""
 
 
 class LexingChart:
@@ -50,7 +39,7 @@ class LexingChart:
 
     @property
     def is_complete(self) -> bool:
-        return self._is_complete(self.text)
+        return self._chart(self.text).is_complete
 
     @property
     def is_viable(self) -> bool:
@@ -74,67 +63,66 @@ class LexingChart:
     def can_push_token(self, token: int, spelling: bytes | None) -> bool:
         return self._is_viable([*self.text, *(spelling or [TOKENS + token])], MAX_REST)
 
-    def _cuts(self, text: Sequence[int]) -> Iterator[Cut]:
-        """Yield the places where lexemes begin if nothing follows `text`, the first one first."""
-        chart, begin = Chart(self.grammar), 0
-        while chart.is_viable:
-            lexemes, end, winners = self._longest(chart, text, begin)
-            yield Cut(begin, chart, lexemes)
-            if not winners:
-                return
-            chart, begin = chart.fork(), end
-            chart.append(winners)
+    def _chart(self, text: Sequence[int]) -> Chart:
+        """Return the sets at all places of a text that nothing follows."""
+        chart = Chart(self.grammar)
+        for end in range(1, len(text) + 1):
+            chart.append(list(self._ending(chart, text, end)))
+        return chart
 
-    def _longest(
-        self, chart: Chart, text: Sequence[int], begin: int
-    ) -> tuple[dict[int, Term], int, list[Item]]:
-        """Return what is left of each lexeme, the end of the longest match, and what goes on."""
+    def _ending(self, chart: Chart, text: Sequence[int], end: int) -> Iterator[Item]:
+        """Yield what goes on behind the lexemes and tokens that end at a place."""
+        for begin in range(end):
+            for symbol, items in chart.sets[begin].waiting.items():
+                if self._is_read(symbol, text, begin, end):
+                    yield from map(advance, items)
+
+    def _is_read(self, symbol: Symbol, text: Sequence[int], begin: int, end: int) -> bool:
+        match self.grammar.arena.node(symbol) if _is_node(symbol) else ():
+            case ("lexeme", body, longer):
+                ends = range(end + 1, len(text) + 1)
+                return self._left(body, text[begin:end]).nullable and not any(
+                    self._left(longer, text[begin:further]).nullable for further in ends
+                )
+            case ("token", *_):
+                is_token = end == begin + 1 and text[begin] >= TOKENS
+                return is_token and self.grammar.token_matches(symbol, text[begin] - TOKENS)
+            case _:
+                return False
+
+    def _left(self, node: int, text: Sequence[int]) -> Term:
         algebra = self.grammar.arena.algebra
-        left: dict[int, Term] = {}
-        matches: list[tuple[int, int, Symbol]] = []
-        for symbol in filter(_is_node, chart.sets[-1].waiting):
-            match self.grammar.arena.node(symbol):
-                case ("lexeme", node, priority):
-                    term = self.grammar.arena.term(node)
-                    assert term is not None
-                    assert not term.nullable, "a lexeme must not match the empty text"
-                    for index in range(begin, len(text)):
-                        is_byte = text[index] < TOKENS
-                        term = algebra.derivative(term, text[index]) if is_byte else algebra.never
-                        if term.nullable:
-                            matches.append((index + 1, priority, symbol))
-                    left[symbol] = term
-                case ("token", *_) if begin < len(text) and text[begin] >= TOKENS:
-                    if self.grammar.token_matches(symbol, text[begin] - TOKENS):
-                        matches.append((begin + 1, 0, symbol))
-        best = max((match[:2] for match in matches), default=(begin, 0))
-        winners = [symbol for end, priority, symbol in matches if (end, priority) == best]
-        waiting = chart.sets[-1].waiting
-        return left, best[0], [advance(item) for symbol in winners for item in waiting[symbol]]
-
-    def _is_complete(self, text: Sequence[int]) -> bool:
-        *_, last = self._cuts(text)
-        return last.begin == len(text) and last.chart.is_complete
+        term = self.grammar.arena.term(node)
+        assert term is not None
+        assert not term.nullable, "a lexeme must not match the empty text"
+        for each in text:
+            term = algebra.derivative(term, each) if each < TOKENS else algebra.never
+        return term
 
     def _is_viable(self, text: Sequence[int], rest: int) -> bool:
         key = (rest, *text)
         if key not in self._known:
-            self._known[key] = self._is_complete(text) or (
+            chart = self._chart(text)
+            self._known[key] = chart.is_complete or (
                 rest > 0
-                and any(self._is_viable([*text, each], rest - 1) for each in self._next(text))
+                and any(
+                    self._is_viable([*text, each], rest - 1) for each in self._next(chart, text)
+                )
             )
         return self._known[key]
 
-    def _next(self, text: Sequence[int]) -> list[int]:
+    def _next(self, chart: Chart, text: Sequence[int]) -> list[int]:
         """Return symbols of which one stands for each that may follow and not be hopeless."""
         algebra = self.grammar.arena.algebra
         terms: list[Term] = []
         symbols: set[int] = set()
-        for cut in self._cuts(text):
-            terms += cut.lexemes.values()
-            if cut.begin == len(text):
-                for symbol in cut.chart.sets[-1].waiting:
-                    symbols |= {TOKENS + token for token in self._tokens(symbol)}
+        for begin, each in enumerate(chart.sets):
+            for symbol in filter(_is_node, each.waiting):
+                match self.grammar.arena.node(symbol):
+                    case ("lexeme", body, longer):
+                        terms += [self._left(node, text[begin:]) for node in (body, longer)]
+                    case _ if begin == len(text):
+                        symbols |= {TOKENS + token for token in self._tokens(symbol)}
         for byte in algebra.first_bytes(algebra.choice(terms)):
             if any(not algebra.is_void(algebra.derivative(term, byte)) for term in terms):
                 symbols.add(byte)

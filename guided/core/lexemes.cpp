@@ -1,0 +1,324 @@
+// How a Machine reads lexemes, and runs the parser of a Lark grammar over them (lalr.h).
+//
+// A lexeme is a head with a terminal of its own kind, whose states know two things: how far the
+// lexeme has come, and how far the texts that must not match longer. Where the lexeme completes and
+// such a text may yet match, what follows carries a guard: pairs of leaf and state. The guard reads
+// the bytes along; when it matches, the lexeme was longer than this reading of it, which dies.
+//
+// The frame of a parser is (node, state + 1, environment) on the frame of the state below. What may
+// come next are the lexemes of the state on top whose symbol the stack takes; a head's continuation
+// is the stack after that, so it is found once, ahead of the text. Lexemes of a newline are fed
+// where they end instead, as the indentation is only known there.
+#include <algorithm>
+
+#include "automaton.h"
+#include "errors.h"
+
+namespace guided {
+
+namespace {
+constexpr size_t kMaxReductions = 100'000;  // before one lexeme is shifted
+
+}  // namespace
+
+// ---- guards ----
+
+// The guard after `byte`; kNone if something in it matches. What cannot go on leaves it.
+uint32_t Machine::advance_guard(uint32_t guard, uint8_t byte) {
+    auto [at, fresh] = guard_steps_.try_emplace(uint64_t{guard} << 8 | byte, 0);
+    if (!fresh) return at->second;
+    std::vector<uint32_t> pairs;
+    auto known = guards_[guard];
+    for (size_t i = 0; i < known.size(); i += 2) {
+        Terminal& longer = *leaf(known[i]).removed;
+        uint32_t state = longer.next(known[i + 1], byte);
+        if (longer.accepting(state)) return guard_steps_[uint64_t{guard} << 8 | byte] = kNone;
+        if (longer.goes_on(state)) pairs.insert(pairs.end(), {known[i], state});
+    }
+    uint32_t after = guards_.intern(pairs.data(), pairs.size());
+    return guard_steps_[uint64_t{guard} << 8 | byte] = after;
+}
+
+// The bytes that do not kill.
+const ByteSet& Machine::guard_bytes(uint32_t guard) {
+    auto [at, fresh] = guard_bytes_.try_emplace(guard);
+    if (fresh) {
+        ByteSet bytes;
+        for (unsigned b = 0; b < 256; ++b)
+            if (advance_guard(guard, static_cast<uint8_t>(b)) != kNone)
+                bytes.add(static_cast<uint8_t>(b));
+        guard_bytes_[guard] = bytes;
+        return guard_bytes_[guard];
+    }
+    return at->second;
+}
+
+// `guard`, and what must not match longer than the lexeme `node` that has ended in `state`.
+uint32_t Machine::guard_behind(uint32_t guard, uint32_t node, uint32_t state) {
+    const LeafInfo& info = leaf(node);
+    uint32_t longer = info.terminal->longer_state(state);
+    if (longer == Terminal::kDead || !info.removed->goes_on(longer)) return guard;
+    std::vector<std::pair<uint32_t, uint32_t>> sorted{{info.run, longer}};
+    auto known = guards_[guard];
+    for (size_t i = 0; i < known.size(); i += 2) sorted.push_back({known[i], known[i + 1]});
+    std::sort(sorted.begin(), sorted.end());
+    sorted.erase(std::unique(sorted.begin(), sorted.end()), sorted.end());
+    std::vector<uint32_t> pairs;
+    for (auto [leaf_node, leaf_state] : sorted) pairs.insert(pairs.end(), {leaf_node, leaf_state});
+    return guards_.intern(pairs.data(), pairs.size());
+}
+
+// Nothing can follow the lexeme that ended so: whatever may come makes a longer match.
+bool Machine::is_hopeless(uint32_t behind, uint32_t guard) {
+    return guard && !states_[behind].complete &&
+           (states_[behind].first & guard_bytes(guard)).empty();
+}
+
+// ---- lexemes ----
+
+// The guard of `h` has read the byte.
+void Machine::step_lexeme(Head h, uint8_t byte, std::vector<Head>& out) {
+    const LeafInfo& info = leaf(h.node);
+    h.state = info.terminal->next(h.state, byte);
+    if (h.state == Terminal::kDead) return;
+    if (info.newline) {
+        const auto& tab =
+            lalr(conts().is_union(h.cont) ? conts().frame(conts().members(h.cont)[0]).node
+                                          : conts().frame(h.cont).node)
+                .indentation.tab;
+        if (byte == '\n') h.other = 1;  // one more than the column
+        else if (h.other && byte == ' ') h.other += 1;
+        else if (h.other && byte == '\t') h.other += tab;
+    }
+    if (info.terminal->accepting(h.state)) {
+        uint32_t cont = info.newline ? feed_newline(h.cont, h.other) : h.cont;
+        if (cont != kNone) completed_.push_back({guard_behind(h.guard, h.node, h.state), cont});
+    }
+    if (info.terminal->goes_on(h.state)) out.push_back(h);
+}
+
+// A lexeme leaf of its own number, with the newline's own way of completing.
+uint32_t Machine::newline_leaf(uint32_t node) {
+    auto [at, fresh] = newline_leaves_.try_emplace(node, static_cast<uint32_t>(leaves_.size()));
+    if (fresh) {
+        LeafInfo info = leaf(node);
+        info.newline = true;
+        leaves_.push_back(info);
+    }
+    return at->second;
+}
+
+// ---- the parser ----
+
+const LalrParts& Machine::lalr(uint32_t node) {
+    auto& known = lalrs_[node];
+    if (!known)
+        known =
+            std::make_unique<LalrParts>(take_lalr_apart(arena_.words(arena_[node]), arena_.size()));
+    return *known;
+}
+
+bool Machine::begin_lalr(uint32_t node, uint32_t& state, uint32_t& environment) {
+    state = lalr(node).start + 1;
+    environment = kLevel;
+    return true;
+}
+
+template <class F>
+void Machine::for_each_frame(uint32_t cont, F&& f) {
+    if (!conts().is_union(cont)) return f(cont);
+    auto members = conts().members(cont);
+    for (uint32_t one : std::vector<uint32_t>(members.begin(), members.end())) f(one);
+}
+
+// The stacks after each of `symbols` (sorted): `shifted(symbol, stack)`, in any order. Those that a
+// stack does not take are left out; at the end of the text the stack is what follows the parser.
+// Symbols that ask for the same reductions go the way together.
+template <class F>
+void Machine::feed(uint32_t cont, std::vector<uint32_t> symbols, F&& shifted) {
+    std::vector<std::pair<uint32_t, std::vector<uint32_t>>> todo;
+    todo.push_back({cont, std::move(symbols)});
+    size_t reductions = 0;
+    while (!todo.empty()) {
+        auto [stack, wanted] = std::move(todo.back());
+        todo.pop_back();
+        if (conts().is_union(stack)) {
+            for_each_frame(stack, [&](uint32_t one) { todo.push_back({one, wanted}); });
+            continue;
+        }
+        auto top = conts().frame(stack);
+        const LalrParts& parser = lalr(top.node);
+        const LalrParts::State& state = parser.states[top.minimum - 1];
+        std::vector<std::pair<uint32_t, std::vector<uint32_t>>> reduced;  // rule, symbols
+        for (uint32_t symbol : wanted) {
+            const LalrParts::Action* action = state.find(symbol);
+            if (!action) continue;
+            if (!action->reduces) {
+                shifted(symbol, conts().push(top.node, action->target + 1, top.maximum, stack));
+                continue;
+            }
+            auto at = std::find_if(reduced.begin(), reduced.end(),
+                                   [&](const auto& r) { return r.first == action->target; });
+            if (at == reduced.end()) at = reduced.insert(at, {action->target, {}});
+            at->second.push_back(symbol);
+        }
+        for (auto& [number, symbols_of] : reduced) {
+            const LalrParts::Rule& rule = parser.rules[number];
+            std::vector<uint32_t> bases{stack}, below;
+            for (uint32_t n = rule.length; n; --n) {
+                below.clear();
+                for (uint32_t base : bases)
+                    for_each_frame(conts().frame(base).parent,
+                                   [&](uint32_t one) { below.push_back(one); });
+                std::sort(below.begin(), below.end());
+                below.erase(std::unique(below.begin(), below.end()), below.end());
+                bases.swap(below);
+            }
+            for (uint32_t base : bases) {
+                if (++reductions > kMaxReductions)
+                    throw LimitExceeded("a lexeme asks for too many reductions", "reductions",
+                                        kMaxReductions, "");
+                auto f = conts().frame(base);
+                const LalrParts::Action* go = parser.states[f.minimum - 1].find(rule.symbol);
+                if (!go || go->reduces) continue;
+                if (go->target == parser.accept) {
+                    if (symbols_of[0] == parser.end) shifted(parser.end, f.parent);
+                    if (symbols_of.size() == 1 && symbols_of[0] == parser.end) continue;
+                }
+                todo.push_back(
+                    {conts().push(top.node, go->target + 1, top.maximum, base), symbols_of});
+            }
+        }
+    }
+}
+
+uint32_t Machine::feed_one(uint32_t cont, uint32_t symbol) {
+    std::vector<uint32_t> stacks;
+    feed(cont, {symbol}, [&](uint32_t, uint32_t stack) { stacks.push_back(stack); });
+    return stacks.empty() ? kNone : conts().unite(stacks);
+}
+
+// What may follow the stack `cont`, one frame: the heads of its lexemes, and the end.
+void Machine::pop_lalr(uint32_t cont, std::vector<Head>& heads) {
+    auto top = conts().frame(cont);
+    const LalrParts& parser = lalr(top.node);
+    const LalrParts::State& state = parser.states[top.minimum - 1];
+    const bool indents = parser.indents;
+    const LalrParts::Indentation& indentation = parser.indentation;
+    auto offer = [&](uint32_t node, uint32_t behind) {
+        if (!leaf(node).terminal->goes_on(Terminal::kStart)) return;
+        Head h = leaf_head(node);
+        h.cont = behind;
+        heads.push_back(h);
+    };
+    std::vector<uint32_t> symbols;
+    for (const auto& l : state.leaves) {
+        if (l.node == Arena::kNeverNode) continue;
+        if (l.symbol == LalrParts::kIgnored) {
+            offer(l.node, cont);
+        } else if (indents && l.symbol == indentation.newline) {
+            if (environments_[top.maximum][0] || feed_one(cont, l.symbol) != kNone)
+                offer(newline_leaf(l.node), cont);
+        } else {
+            symbols.push_back(l.symbol);
+        }
+    }
+    std::sort(symbols.begin(), symbols.end());
+    std::vector<std::pair<uint32_t, uint32_t>> fed;
+    feed(cont, symbols, [&](uint32_t symbol, uint32_t stack) { fed.push_back({symbol, stack}); });
+    std::sort(fed.begin(), fed.end());
+    for (size_t i = 0; i < fed.size();) {
+        uint32_t symbol = fed[i].first;
+        std::vector<uint32_t> stacks;
+        for (; i < fed.size() && fed[i].first == symbol; ++i) {
+            uint32_t stack = indents ? with_bracket(fed[i].second, symbol) : fed[i].second;
+            if (stack != kNone) stacks.push_back(stack);
+        }
+        if (stacks.empty()) continue;
+        uint32_t behind = conts().unite(stacks);
+        for (const auto& l : state.leaves)
+            if (l.symbol == symbol && l.node != Arena::kNeverNode) offer(l.node, behind);
+    }
+    uint32_t last = cont;
+    if (indents) last = dedent_to(cont, 0);
+    if (last == kNone) return;
+    feed(last, {parser.end},
+         [&](uint32_t, uint32_t behind) { go(Arena::kEmptyNode, behind, heads); });
+}
+
+// ---- indentation: lark.indenter ----
+
+// An environment is the number of open brackets, then the indentations, the outermost (0) first.
+uint32_t Machine::environment(uint32_t stack) const {
+    return conts().frame(stack).maximum;
+}
+
+uint32_t Machine::with_environment(uint32_t stack, const std::vector<uint32_t>& words) {
+    auto f = conts().frame(stack);
+    return conts().push(f.node, f.minimum, environments_.intern(words.data(), words.size()),
+                        f.parent);
+}
+
+// The stack once `symbol` was shifted: an opening bracket keeps newlines from it, until it closes.
+uint32_t Machine::with_bracket(uint32_t stack, uint32_t symbol) {
+    const auto& indentation = lalr(conts().frame(stack).node).indentation;
+    auto among = [&](const std::vector<uint32_t>& list) {
+        return std::find(list.begin(), list.end(), symbol) != list.end();
+    };
+    bool opens = among(indentation.opening), closes = among(indentation.closing);
+    if (!opens && !closes) return stack;
+    auto known = environments_[environment(stack)];
+    std::vector<uint32_t> words(known.begin(), known.end());
+    if (closes && !words[0]) return kNone;
+    words[0] += opens ? 1 : -1;
+    return with_environment(stack, words);
+}
+
+// The stack with the blocks closed that are indented by more than `column`; kNone where no block is
+// indented by just that much.
+uint32_t Machine::dedent_to(uint32_t stack, uint32_t column) {
+    auto known = environments_[environment(stack)];
+    std::vector<uint32_t> words(known.begin(), known.end());
+    const uint32_t dedent = lalr(conts().frame(stack).node).indentation.dedent;
+    std::vector<uint32_t> stacks{stack};
+    while (words.back() > column) {
+        words.pop_back();
+        std::vector<uint32_t> after;
+        for (uint32_t one : stacks)
+            feed(one, {dedent}, [&](uint32_t, uint32_t fed) { after.push_back(fed); });
+        stacks.swap(after);
+    }
+    if (stacks.empty() || words.back() != column) return kNone;
+    for (uint32_t& one : stacks) one = with_environment(one, words);
+    return conts().unite(stacks);
+}
+
+// The stacks after a newline; `column`: one more than that of the text behind its last line break,
+// 0 where it has none, which Lark's Indenter cannot read.
+uint32_t Machine::feed_newline(uint32_t cont, uint32_t column) {
+    std::vector<uint32_t> stacks;
+    for_each_frame(cont, [&](uint32_t one) {
+        auto known = environments_[environment(one)];
+        std::vector<uint32_t> words(known.begin(), known.end());
+        if (words[0]) return stacks.push_back(one);  // within brackets it is nothing
+        if (!column) return;
+        const auto& indentation = lalr(conts().frame(one).node).indentation;
+        std::vector<uint32_t> lines;
+        feed(one, {indentation.newline}, [&](uint32_t, uint32_t stack) { lines.push_back(stack); });
+        for (uint32_t line : lines) {
+            if (column - 1 <= words.back()) {
+                if (uint32_t stack = dedent_to(line, column - 1); stack != kNone)
+                    stacks.push_back(stack);
+                continue;
+            }
+            std::vector<uint32_t> deeper = words;
+            deeper.push_back(column - 1);
+            feed(line, {indentation.indent}, [&](uint32_t, uint32_t stack) {
+                stacks.push_back(with_environment(stack, deeper));
+            });
+        }
+    });
+    return stacks.empty() ? kNone : conts().unite(stacks);
+}
+
+}  // namespace guided
