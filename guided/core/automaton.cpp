@@ -111,6 +111,10 @@ void Machine::add_first(const Head& h, ByteSet& bytes) {
         bytes |= states_[h.state].first;
         return;
     }
+    if (h.node == kStacked) {
+        bytes |= stack_first(h.state);
+        return;
+    }
     const LeafInfo& info = leaf(h.node);
     if (info.kind == Leaf::kLiteral)
         bytes.add(static_cast<uint8_t>(arena_.bytes(arena_[h.node])[h.state]));
@@ -138,7 +142,13 @@ void Machine::close_completed(std::vector<Head>& out, bool& complete) {
         for (; i < completed_.size() && completed_[i].first == guard; ++i)
             if (united_.empty() || united_.back() != completed_[i].second)
                 united_.push_back(completed_[i].second);
-        uint32_t state = closure(conts().unite(united_));
+        uint32_t cont = conts().unite(united_);
+        if (is_stack(cont)) {
+            if (!is_dead_end(cont, guard))
+                out.push_back({.node = kStacked, .state = cont, .guard = guard});
+            continue;
+        }
+        uint32_t state = closure(cont);
         complete |= states_[state].complete;
         if (!heads(state).empty() && !is_hopeless(state, guard))
             out.push_back({.node = kDeferred, .state = state, .guard = guard});
@@ -146,8 +156,8 @@ void Machine::close_completed(std::vector<Head>& out, bool& complete) {
     completed_.clear();
 }
 
-void Machine::expand(const Head& deferred, std::vector<Head>& out) const {
-    auto more = heads(deferred.state);
+void Machine::expand(const Head& deferred, std::vector<Head>& out) {
+    auto more = heads(deferred.node == kStacked ? closure(deferred.state) : deferred.state);
     out.insert(out.end(), more.begin(), more.end());
     if (deferred.guard)
         for (size_t i = out.size() - more.size(); i < out.size(); ++i)
@@ -155,6 +165,16 @@ void Machine::expand(const Head& deferred, std::vector<Head>& out) const {
 }
 
 void Machine::step(const Head& head, uint8_t byte, std::vector<Head>& out) {
+    if (head.node == kStacked) {
+        uint32_t stack = head.state, guard = head.guard;
+        if (guard && (guard = advance_guard(guard, byte)) == kNone) return;
+        opened_ = true;
+        for (Head h : stack_heads(stack, byte)) {
+            h.guard = guard;
+            step_leaf(h, byte, out);
+        }
+        return;
+    }
     if (head.node == kDeferred) {
         if (!states_[head.state].first.has(byte)) return;
         opened_ = true;
@@ -260,7 +280,8 @@ bool Machine::run_through(std::vector<Head>& heads, std::string_view bytes, bool
     }
     heads.clear();
     for (size_t i = begin; i < end; ++i) {
-        if (work[i].node == kDeferred) expand(work[i], heads);
+        if (work[i].node == kStacked) complete |= states_[closure(work[i].state)].complete;
+        if (is_deferred(work[i])) expand(work[i], heads);
         else heads.push_back(work[i]);
     }
     work.clear();

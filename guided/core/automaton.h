@@ -25,6 +25,7 @@
 #pragma once
 
 #include <algorithm>
+#include <array>
 #include <atomic>
 #include <memory>
 #include <mutex>
@@ -227,7 +228,22 @@ class Machine : private Expander {
     bool is_hopeless(uint32_t behind, uint32_t guard);
     void step_lexeme(Head head, uint8_t byte, std::vector<Head>& out);
     uint32_t newline_leaf(uint32_t node);
-    const LalrParts& lalr(uint32_t node);
+    struct Parser {
+        LalrParts parts;
+        std::vector<ByteSet> first;    // by state: the bytes that begin some lexeme of it
+        std::vector<uint8_t> ignores;  // by state: some text is ignored
+        // By state and byte: the leaves that begin with it; made when asked for.
+        std::vector<std::unique_ptr<std::array<std::vector<uint32_t>, 256>>> by_byte;
+    };
+    Parser& parser(uint32_t node);
+    const LalrParts& lalr(uint32_t node) { return parser(node).parts; }
+    const std::vector<uint32_t>& leaves_on(Parser& parser, uint32_t state, uint8_t byte);
+    bool is_stack(uint32_t cont) const;
+    ByteSet stack_first(uint32_t cont);
+    const std::vector<Head>& stack_heads(uint32_t cont, uint8_t byte);
+    void offer_leaves(uint32_t stack, std::span<const LalrParts::Leaf> leaves,
+                      std::vector<Head>& heads);
+    bool is_dead_end(uint32_t cont, uint32_t guard);
     bool begin_lalr(uint32_t node, uint32_t& state, uint32_t& environment) override;
     void pop_lalr(uint32_t stack, std::vector<Head>& heads) override;
     template <class F>
@@ -241,15 +257,19 @@ class Machine : private Expander {
     uint32_t with_bracket(uint32_t stack, uint32_t symbol);
     uint32_t dedent_to(uint32_t stack, uint32_t column);
     uint32_t feed_newline(uint32_t cont, uint32_t column);
+    uint32_t find_lines(uint32_t cont, uint32_t column);
+    uint32_t column_after(const Head& newline, Table::Indent indent);
+    uint64_t shape_of(uint32_t stack);
 
     uint32_t intern(std::vector<Head>& heads, bool complete);
     std::span<const Head> heads(uint32_t state) const;
     uint32_t closure(uint32_t cont);
     void add_first(const Head& head, ByteSet& bytes);
 
-    static constexpr uint32_t kDeferred =
-        kNone - 1;  // as a head's node: all heads of the state in `state`
-    void expand(const Head& deferred, std::vector<Head>& out) const;
+    // As a head's node: all heads of the state in `state`, or of the parser's stack in `state`.
+    static constexpr uint32_t kDeferred = kNone - 1, kStacked = kNone - 2;
+    static bool is_deferred(const Head& h) { return h.node >= kStacked; }
+    void expand(const Head& deferred, std::vector<Head>& out);
 
     void step(const Head& head, uint8_t byte, std::vector<Head>& out);
     void step_all(size_t begin, size_t end, uint8_t byte, std::vector<Head>& heads, bool& complete);
@@ -283,6 +303,10 @@ class Machine : private Expander {
     void collect(uint32_t trie_node, size_t depth, size_t begin, size_t end, Mask& mask);
     bool collect_by_table(uint32_t trie_node, size_t depth, const Head& head, Mask& mask);
     bool collect_lexeme(uint32_t trie_node, size_t depth, const Head& head, Mask& mask);
+    template <class Keep>
+    bool collect_exits(const Head& deferred, const ByteSet& first, Table& table, Mask& mask,
+                       Keep&& keep);
+    bool collect_lines(const Head& head, Table& table, size_t depth, Mask& mask);
     Table::Inside without(Table::Inside inside, std::span<const uint32_t> excluded, Mask& mask);
     void drop_removed(uint32_t trie_node, size_t depth, const Head& head, const ByteSet& first,
                       std::vector<uint32_t>& tokens);
@@ -322,9 +346,11 @@ class Machine : private Expander {
     SequenceTable guards_;  // pairs of lexeme node and state of what must not match; 0 is none
     std::unordered_map<uint64_t, uint32_t> guard_steps_;  // guard and byte: guard
     std::unordered_map<uint32_t, ByteSet> guard_bytes_;
-    std::unordered_map<uint32_t, std::unique_ptr<LalrParts>> lalrs_;  // by node
-    std::unordered_map<uint32_t, uint32_t> newline_leaves_;           // by node
-    SequenceTable environments_;                                      // of parsers
+    std::unordered_map<uint32_t, std::unique_ptr<Parser>> parsers_;  // by node
+    std::unordered_map<uint64_t, std::vector<Head>> stack_heads_;    // by stack and byte
+    std::unordered_map<uint32_t, uint32_t> newline_leaves_;          // by node
+    std::unordered_map<uint64_t, uint32_t> lines_;                   // stack and column: stack
+    SequenceTable environments_;                                     // of parsers
     std::vector<LeafInfo> leaves_;
     std::vector<std::shared_ptr<Terminal>> terminals_;
     std::unordered_map<uint32_t, ByteSet> first_bytes_, tail_bytes_;  // few nodes are asked for

@@ -70,8 +70,26 @@ uint32_t Machine::guard_behind(uint32_t guard, uint32_t node, uint32_t state) {
 
 // Nothing can follow the lexeme that ended so: whatever may come makes a longer match.
 bool Machine::is_hopeless(uint32_t behind, uint32_t guard) {
-    return guard && !states_[behind].complete &&
+    return guard && !states_[behind].complete && !states_[behind].token_heads &&
            (states_[behind].first & guard_bytes(guard)).empty();
+}
+
+// The same of a parser's stack, where it can mostly be told without its closure: text that is
+// ignored may always come.
+bool Machine::is_dead_end(uint32_t cont, uint32_t guard) {
+    if (!guard) return false;
+    const ByteSet& alive = guard_bytes(guard);
+    bool ignored = false;
+    for_each_frame(cont, [&](uint32_t one) {
+        auto f = conts().frame(one);
+        Parser& p = parser(f.node);
+        if (!p.ignores[f.minimum - 1]) return;
+        for (const auto& l : p.parts.states[f.minimum - 1].leaves)
+            if (l.symbol == LalrParts::kIgnored && l.node != Arena::kNeverNode)
+                ignored =
+                    ignored || !(leaf(l.node).terminal->allowed(Terminal::kStart) & alive).empty();
+    });
+    return !ignored && is_hopeless(closure(cont), guard);
 }
 
 // ---- lexemes ----
@@ -81,15 +99,7 @@ void Machine::step_lexeme(Head h, uint8_t byte, std::vector<Head>& out) {
     const LeafInfo& info = leaf(h.node);
     h.state = info.terminal->next(h.state, byte);
     if (h.state == Terminal::kDead) return;
-    if (info.newline) {
-        const auto& tab =
-            lalr(conts().is_union(h.cont) ? conts().frame(conts().members(h.cont)[0]).node
-                                          : conts().frame(h.cont).node)
-                .indentation.tab;
-        if (byte == '\n') h.other = 1;  // one more than the column
-        else if (h.other && byte == ' ') h.other += 1;
-        else if (h.other && byte == '\t') h.other += tab;
-    }
+    if (info.newline) h.other = column_after(h, Table::Indent{}.after(byte));
     if (info.terminal->accepting(h.state)) {
         uint32_t cont = info.newline ? feed_newline(h.cont, h.other) : h.cont;
         if (cont != kNone) completed_.push_back({guard_behind(h.guard, h.node, h.state), cont});
@@ -110,12 +120,77 @@ uint32_t Machine::newline_leaf(uint32_t node) {
 
 // ---- the parser ----
 
-const LalrParts& Machine::lalr(uint32_t node) {
-    auto& known = lalrs_[node];
-    if (!known)
-        known =
-            std::make_unique<LalrParts>(take_lalr_apart(arena_.words(arena_[node]), arena_.size()));
-    return *known;
+Machine::Parser& Machine::parser(uint32_t node) {
+    auto& known = parsers_[node];
+    if (known) return *known;
+    auto made = std::make_unique<Parser>();
+    made->parts = take_lalr_apart(arena_.words(arena_[node]), arena_.size());
+    for (const auto& s : made->parts.states) {
+        ByteSet first;
+        bool ignores = false;
+        for (const auto& l : s.leaves) {
+            if (l.node == Arena::kNeverNode) continue;
+            first |= leaf(l.node).terminal->allowed(Terminal::kStart);
+            ignores |= l.symbol == LalrParts::kIgnored;
+        }
+        made->first.push_back(first);
+        made->ignores.push_back(ignores);
+    }
+    made->by_byte.resize(made->parts.states.size());
+    return *(parsers_[node] = std::move(made));
+}
+
+const std::vector<uint32_t>& Machine::leaves_on(Parser& p, uint32_t state, uint8_t byte) {
+    auto& known = p.by_byte[state];
+    if (!known) {
+        known = std::make_unique<std::array<std::vector<uint32_t>, 256>>();
+        const auto& leaves = p.parts.states[state].leaves;
+        for (uint32_t i = 0; i < leaves.size(); ++i)
+            if (leaves[i].node != Arena::kNeverNode)
+                leaf(leaves[i].node).terminal->allowed(Terminal::kStart).for_each([&](uint8_t b) {
+                    (*known)[b].push_back(i);
+                });
+    }
+    return (*known)[byte];
+}
+
+// `cont` is the top of a parser's stack, or of several ones.
+bool Machine::is_stack(uint32_t cont) const {
+    auto is_frame = [&](uint32_t one) {
+        if (one == Continuations::kEnd) return false;
+        auto f = conts().frame(one);
+        return f.minimum != 0 && arena_[f.node].kind == Kind::kLalr;
+    };
+    if (cont == Continuations::kEnd || !conts().is_union(cont)) return is_frame(cont);
+    auto members = conts().members(cont);
+    return std::all_of(members.begin(), members.end(), is_frame);
+}
+
+// The bytes that begin some lexeme of the states on top; more than those that the stacks take.
+ByteSet Machine::stack_first(uint32_t cont) {
+    ByteSet first;
+    for_each_frame(cont, [&](uint32_t one) {
+        auto f = conts().frame(one);
+        first |= parser(f.node).first[f.minimum - 1];
+    });
+    return first;
+}
+
+// The heads that begin with `byte`.
+const std::vector<Head>& Machine::stack_heads(uint32_t cont, uint8_t byte) {
+    uint64_t key = uint64_t{cont} << 8 | byte;
+    if (auto known = stack_heads_.find(key); known != stack_heads_.end()) return known->second;
+    std::vector<Head> heads;
+    for_each_frame(cont, [&](uint32_t one) {
+        auto f = conts().frame(one);
+        Parser& p = parser(f.node);
+        std::vector<LalrParts::Leaf> leaves;
+        for (uint32_t i : leaves_on(p, f.minimum - 1, byte))
+            leaves.push_back(p.parts.states[f.minimum - 1].leaves[i]);
+        offer_leaves(one, leaves, heads);
+    });
+    normalize(heads, conts());
+    return stack_heads_[key] = std::move(heads);
 }
 
 bool Machine::begin_lalr(uint32_t node, uint32_t& state, uint32_t& environment) {
@@ -201,10 +276,18 @@ uint32_t Machine::feed_one(uint32_t cont, uint32_t symbol) {
 // What may follow the stack `cont`, one frame: the heads of its lexemes, and the end.
 void Machine::pop_lalr(uint32_t cont, std::vector<Head>& heads) {
     auto top = conts().frame(cont);
-    const LalrParts& parser = lalr(top.node);
-    const LalrParts::State& state = parser.states[top.minimum - 1];
-    const bool indents = parser.indents;
-    const LalrParts::Indentation& indentation = parser.indentation;
+    const LalrParts& parts = lalr(top.node);
+    offer_leaves(cont, parts.states[top.minimum - 1].leaves, heads);
+    uint32_t last = parts.indents ? dedent_to(cont, 0) : cont;
+    if (last == kNone) return;
+    feed(last, {parts.end}, [&](uint32_t, uint32_t behind) { go_behind(behind); });
+}
+
+// The heads of some leaves of the state on top, as far as the stack takes them.
+void Machine::offer_leaves(uint32_t cont, std::span<const LalrParts::Leaf> leaves,
+                           std::vector<Head>& heads) {
+    auto top = conts().frame(cont);
+    const LalrParts& parts = lalr(top.node);
     auto offer = [&](uint32_t node, uint32_t behind) {
         if (!leaf(node).terminal->goes_on(Terminal::kStart)) return;
         Head h = leaf_head(node);
@@ -212,11 +295,11 @@ void Machine::pop_lalr(uint32_t cont, std::vector<Head>& heads) {
         heads.push_back(h);
     };
     std::vector<uint32_t> symbols;
-    for (const auto& l : state.leaves) {
+    for (const auto& l : leaves) {
         if (l.node == Arena::kNeverNode) continue;
         if (l.symbol == LalrParts::kIgnored) {
             offer(l.node, cont);
-        } else if (indents && l.symbol == indentation.newline) {
+        } else if (parts.indents && l.symbol == parts.indentation.newline) {
             if (environments_[top.maximum][0] || feed_one(cont, l.symbol) != kNone)
                 offer(newline_leaf(l.node), cont);
         } else {
@@ -227,23 +310,19 @@ void Machine::pop_lalr(uint32_t cont, std::vector<Head>& heads) {
     std::vector<std::pair<uint32_t, uint32_t>> fed;
     feed(cont, symbols, [&](uint32_t symbol, uint32_t stack) { fed.push_back({symbol, stack}); });
     std::sort(fed.begin(), fed.end());
+    std::vector<uint32_t> stacks;
     for (size_t i = 0; i < fed.size();) {
         uint32_t symbol = fed[i].first;
-        std::vector<uint32_t> stacks;
+        stacks.clear();
         for (; i < fed.size() && fed[i].first == symbol; ++i) {
-            uint32_t stack = indents ? with_bracket(fed[i].second, symbol) : fed[i].second;
+            uint32_t stack = parts.indents ? with_bracket(fed[i].second, symbol) : fed[i].second;
             if (stack != kNone) stacks.push_back(stack);
         }
         if (stacks.empty()) continue;
         uint32_t behind = conts().unite(stacks);
-        for (const auto& l : state.leaves)
+        for (const auto& l : leaves)
             if (l.symbol == symbol && l.node != Arena::kNeverNode) offer(l.node, behind);
     }
-    uint32_t last = cont;
-    if (indents) last = dedent_to(cont, 0);
-    if (last == kNone) return;
-    feed(last, {parser.end},
-         [&](uint32_t, uint32_t behind) { go(Arena::kEmptyNode, behind, heads); });
 }
 
 // ---- indentation: lark.indenter ----
@@ -293,9 +372,35 @@ uint32_t Machine::dedent_to(uint32_t stack, uint32_t column) {
     return conts().unite(stacks);
 }
 
+// One more than the column of the text behind its last line break; 0: there was none.
+uint32_t Machine::column_after(const Head& newline, Table::Indent indent) {
+    if (!indent.breaks() && !newline.other) return 0;
+    uint32_t column = indent.breaks() ? 1 : newline.other;
+    uint32_t one = conts().is_union(newline.cont) ? conts().members(newline.cont)[0] : newline.cont;
+    return column + indent.blanks() + indent.tabs() * lalr(conts().frame(one).node).indentation.tab;
+}
+
+// What tells apart the stacks of lines but for how deep a new block is indented.
+uint64_t Machine::shape_of(uint32_t stack) {
+    if (conts().is_union(stack)) return stack;
+    auto f = conts().frame(stack);
+    auto words = environments_[f.maximum];
+    if (words[0] || words.size() < 3) return stack;
+    auto below = conts().frame(f.parent);
+    bool opens =
+        below.maximum != f.maximum && environments_[below.maximum].size() + 1 == words.size();
+    return opens ? uint64_t{1} << 63 | uint64_t{f.minimum} << 32 | f.parent : stack;
+}
+
+uint32_t Machine::feed_newline(uint32_t cont, uint32_t column) {
+    auto [at, fresh] = lines_.try_emplace(uint64_t{cont} << 32 | column, kNone);
+    if (fresh) return lines_[uint64_t{cont} << 32 | column] = find_lines(cont, column);
+    return at->second;
+}
+
 // The stacks after a newline; `column`: one more than that of the text behind its last line break,
 // 0 where it has none, which Lark's Indenter cannot read.
-uint32_t Machine::feed_newline(uint32_t cont, uint32_t column) {
+uint32_t Machine::find_lines(uint32_t cont, uint32_t column) {
     std::vector<uint32_t> stacks;
     for_each_frame(cont, [&](uint32_t one) {
         auto known = environments_[environment(one)];

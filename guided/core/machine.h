@@ -148,6 +148,9 @@ class Expander {
         open(node, parent, heads);
     }
 
+    // Go on with what stands behind: something has ended.
+    void go_behind(uint32_t parent) { pops_.push_back(parent); }
+
     const Arena& arena_;
 
   private:

@@ -6,6 +6,7 @@
 // terminal in hand, the table of the terminal below that trie node takes over. Sets stay lists
 // until the end. Heads inside a part are a fragment (fragments.cpp), found once for all places.
 #include <algorithm>
+#include <map>
 
 #include "automaton.h"
 #include "tables.h"
@@ -33,7 +34,7 @@ void Machine::collect(uint32_t trie_node, size_t depth, size_t begin, size_t end
     size_t open = stack_.size();
     for (size_t i = begin; i < end; ++i) {
         Head h = stack_[i];
-        if (h.node == kDeferred) expand(h, stack_);
+        if (is_deferred(h)) expand(h, stack_);
         else stack_.push_back(h);
     }
     size_t top = stack_.size();
@@ -57,7 +58,7 @@ void Machine::collect(uint32_t trie_node, size_t depth, size_t begin, size_t end
             if (!tables || on_guess_ || trie[node].subtree < kLargeSubtree) return false;
             bool any = false;
             for (size_t i = from; i < to && !any; ++i)
-                any = stack_[i].node == kDeferred || leaf(stack_[i].node).terminal;
+                any = is_deferred(stack_[i]) || leaf(stack_[i].node).terminal;
             if (any) collect(node, below, from, to, mask);
             return any;
         };
@@ -165,47 +166,85 @@ bool Machine::collect_lexeme(uint32_t trie_node, size_t depth, const Head& h, Ma
     if (mask.exits) return false;
     Table& table = info.terminal->table(*vocabulary_, trie_node, depth, h.state, Table::kLexeme);
     if (table.has_many_exits()) return false;
-    const Trie& trie = vocabulary_->trie();
-    auto reads_alone = [&](uint32_t token) {
+    auto add_read = [&](uint32_t token) {  // if it is read to its end
         std::vector<Head> alone{h};
         bool complete;
-        return run_through(alone, vocabulary_->bytes(token).substr(depth), complete);
-    };
-    auto add_read = [&](uint32_t node) {  // those below it that are read to their end
-        for (auto item : trie.items_below(trie[node]))
-            if (reads_alone(item.token)) mask.add(item.token, on_guess_);
+        if (run_through(alone, vocabulary_->bytes(token).substr(depth), complete))
+            mask.add(token, on_guess_);
     };
     Table::Inside inside = table.inside(kNone);
     mask.tokens.insert(mask.tokens.end(), inside.tokens.begin(), inside.tokens.end());
     if (inside.row) mask.bases.push_back(inside.row);
     if (info.newline) {
-        for (auto [token, state] : table.lexeme_ending())
-            if (reads_alone(token)) mask.add(token, on_guess_);
-        table.for_each_exit(add_read);
-        for (uint32_t node : table.doubtful()) add_read(node);
-        return true;
+        for (auto [token, state] : table.lexeme_ending()) add_read(token);
+        for (auto [token, byte] : table.doubtful()) add_read(token);
+        return collect_lines(h, table, depth, mask);
     }
-    uint32_t behind = closure(h.cont);
-    const ByteSet first = states_[behind].first;
-    for (auto [token, state] : table.lexeme_ending())
-        if (!is_hopeless(behind, guard_behind(0, h.node, state))) mask.add(token, on_guess_);
-    for (uint32_t node : table.doubtful())
-        if (first.has(trie[node].byte)) add_read(node);
+    const bool stacked = is_stack(h.cont);
+    uint32_t behind = stacked ? h.cont : closure(h.cont);
+    const ByteSet first = stacked ? stack_first(behind) : states_[behind].first;
+    for (auto [token, state] : table.lexeme_ending()) {
+        uint32_t guard = guard_behind(0, h.node, state);
+        if (!(stacked ? is_dead_end(behind, guard) : is_hopeless(behind, guard)))
+            mask.add(token, on_guess_);
+    }
+    for (auto [token, byte] : table.doubtful())
+        if (first.has(byte)) add_read(token);
+    return collect_exits({.node = stacked ? kStacked : kDeferred, .state = behind}, first, table,
+                         mask, [](Trie::Item) { return true; });
+}
+
+// Of the exits of a table the tokens that `deferred` reads to their end, and that `keep` keeps.
+template <class Keep>
+bool Machine::collect_exits(const Head& deferred, const ByteSet& first, Table& table, Mask& mask,
+                            Keep&& keep) {
     if (!table.prepare_exits(first)) return false;
     size_t top = stack_.size();
-    auto heads_behind = heads(behind);
-    stack_.insert(stack_.end(), heads_behind.begin(), heads_behind.end());
-    size_t end = stack_.size();
+    stack_.push_back(deferred);
     first.for_each([&](uint8_t byte) {
         const Trie* exits = table.exits(byte);
         if (!exits) return;
         auto emit = [&](uint32_t node, bool) {
-            for (auto item : exits->items((*exits)[node])) mask.add(item.token, on_guess_);
+            for (auto item : exits->items((*exits)[node]))
+                if (keep(item)) mask.add(item.token, on_guess_);
         };
-        walk(*exits, Trie::kRoot, 0, top, end, emit,
+        walk(*exits, Trie::kRoot, 0, top, top + 1, emit,
              [](uint32_t, size_t, size_t, size_t) { return false; });
     });
     stack_.resize(top);
+    return true;
+}
+
+// The exits of a newline: what follows depends on the column that they come to. Columns that are
+// one block deeper differ in nothing but what later lines say, so they are looked at together, and
+// tokens with such a line by themselves.
+bool Machine::collect_lines(const Head& h, Table& table, size_t depth, Mask& mask) {
+    std::map<uint32_t, std::vector<uint32_t>> groups;  // by stack, any of those that are alike
+    std::map<uint64_t, uint32_t> alike;
+    for (uint32_t packed : table.indents()) {
+        uint32_t column = column_after(h, Table::Indent{packed});
+        uint32_t stack = feed_newline(h.cont, column);
+        if (stack == kNone) continue;
+        uint64_t shape = shape_of(stack);
+        groups[alike.try_emplace(shape, stack).first->second].push_back(packed);
+    }
+    for (const auto& [stack, indents] : groups) {
+        bool kept =
+            collect_exits({.node = kStacked, .state = stack}, stack_first(stack), table, mask,
+                          [&, &indents = indents](Trie::Item item) {
+                              if (!std::binary_search(indents.begin(), indents.end(), item.count))
+                                  return false;
+                              std::string_view text = vocabulary_->bytes(item.token).substr(depth);
+                              size_t code = text.find_first_not_of(" \t\r\n");
+                              if (code == std::string_view::npos ||
+                                  text.find('\n', code) == std::string_view::npos)
+                                  return true;
+                              std::vector<Head> alone{h};
+                              bool complete;
+                              return run_through(alone, text, complete);
+                          });
+        if (!kept) return false;
+    }
     return true;
 }
 

@@ -26,6 +26,7 @@ Table::Table(Terminal& terminal, Vocabulary& vocabulary, uint32_t trie_node, siz
       depth_(depth), state_(state), run_(mode == kRun), recorded_(mode == kRecorded),
       lexeme_(mode == kLexeme) {
     find_inside();
+    find_doubtful();
     safe_.clear();
     ends_.clear();
 }
@@ -34,10 +35,11 @@ void Table::find_inside() {
     struct Step {
         uint32_t node, state, completed;
         bool ends;
+        Indent indent;
     };
     std::vector<std::span<const Trie::Item>> inside;
     size_t count = 0;
-    std::vector<Step> stack{{trie_node_, state_, 0, false}};
+    std::vector<Step> stack{{trie_node_, state_, 0, false, {}}};
     while (!stack.empty()) {
         Step s = stack.back();
         stack.pop_back();
@@ -46,7 +48,7 @@ void Table::find_inside() {
             const Trie::Node& child = trie_[c];
             bool ends;
             uint32_t to = next(s.state, child.byte, ends);
-            if (lexeme_ && s.ends) add_lexeme_exit(c, s.state);
+            if (lexeme_ && s.ends) add_lexeme_exit(c, s.state, s.indent);
             if (to == Terminal::kDead) {
                 if (!s.ends || lexeme_) continue;
                 if (pure_exits_.size() < kPureExits) pure_exits_.push_back({c, s.completed});
@@ -64,9 +66,12 @@ void Table::find_inside() {
                 if (!items.empty()) inside.push_back(items);
                 count += items.size();
             }
-            if (!all && child.child_count) stack.push_back({c, to, s.completed + ends, ends});
+            if (!all && child.child_count)
+                stack.push_back({c, to, s.completed + ends, ends, s.indent.after(child.byte)});
         }
     }
+    std::sort(indents_.begin(), indents_.end());
+    indents_.erase(std::unique(indents_.begin(), indents_.end()), indents_.end());
     if (count <= kListed) {
         for (auto items : inside)
             for (auto item : items) tokens_.push_back(item.token);
@@ -78,15 +83,28 @@ void Table::find_inside() {
     full_ = vocabulary_.rows().base(std::move(words));
 }
 
+// Tokens that stay inside as well need no second look.
+void Table::find_doubtful() {
+    std::sort(tokens_.begin(), tokens_.end());
+    for (uint32_t node : doubtful_nodes_)
+        for (auto item : trie_.items_below(trie_[node]))
+            if (!(full_ ? full_->has(item.token)
+                        : std::binary_search(tokens_.begin(), tokens_.end(), item.token)))
+                doubtful_.push_back({item.token, trie_[node].byte});
+    std::sort(doubtful_.begin(), doubtful_.end());
+    doubtful_.erase(std::unique(doubtful_.begin(), doubtful_.end()), doubtful_.end());
+    doubtful_nodes_ = {};
+}
+
 // The lexeme has ended in `state` before the byte of `node`.
-void Table::add_lexeme_exit(uint32_t node, uint32_t state) {
+void Table::add_lexeme_exit(uint32_t node, uint32_t state, Indent indent) {
     switch (terminal_.past(state, trie_[node].byte)) {
         case Terminal::Past::kOver: return;
-        case Terminal::Past::kOpen: doubtful_.push_back(node); return;
+        case Terminal::Past::kOpen: doubtful_nodes_.push_back(node); return;
         case Terminal::Past::kFree:
             lexeme_exits_ += trie_[node].subtree;
-            if (lexeme_exits_ <= kLexemeExits) pure_exits_.push_back({node, 0});
-            else all_pure_exits_ = false;
+            if (lexeme_exits_ > kLexemeExits) all_pure_exits_ = false;
+            else pure_exits_.push_back({node, indent.packed}), indents_.push_back(indent.packed);
     }
 }
 

@@ -47,18 +47,33 @@ class Table {
 
     std::span<const uint32_t> ending() const { return ending_; }
 
-    // kLexeme: tokens that end with the lexeme, by the state they lead to; trie nodes at which the
-    // lexeme has ended and a longer match may yet come.
+    // kLexeme: tokens that end with the lexeme, by the state they lead to; and those that leave it
+    // where a longer match may yet come, by their first byte behind it.
     struct Ending {
         uint32_t token, state;
     };
+    struct Doubtful {
+        uint32_t token;
+        uint8_t byte;
+        auto operator<=>(const Doubtful&) const = default;
+    };
     std::span<const Ending> lexeme_ending() const { return lexeme_ending_; }
-    std::span<const uint32_t> doubtful() const { return doubtful_; }
+    std::span<const Doubtful> doubtful() const { return doubtful_; }
     bool has_many_exits() const { return !all_pure_exits_; }
-    template <class F>
-    void for_each_exit(F&& f) const {  // kLexeme
-        for (const Exit& e : pure_exits_) f(e.node);
-    }
+    // kLexeme: what the blanks before an exit do to the column; the count of the items of `exits`.
+    struct Indent {
+        uint32_t packed = 0;
+        bool breaks() const { return packed >> 31; }  // there is a line break, and behind it:
+        uint32_t blanks() const { return packed & 0x7fff; }
+        uint32_t tabs() const { return packed >> 15 & 0xffff; }
+        Indent after(uint8_t byte) const {
+            if (byte == '\n') return {1u << 31};
+            if (byte == ' ') return {packed + (blanks() < 0x7fff)};
+            if (byte == '\t') return {packed + (tabs() < 0xffff ? 1u << 15 : 0)};
+            return *this;
+        }
+    };
+    std::span<const uint32_t> indents() const { return indents_; }  // those of all exits, sorted
 
     // Make the exit tries for these first bytes. False: one has too many exits, and the caller
     // walks the plain trie.
@@ -86,7 +101,8 @@ class Table {
 
     uint32_t next(uint32_t state, uint8_t byte, bool& ends) const;
     void find_inside();
-    void add_lexeme_exit(uint32_t node, uint32_t state);
+    void find_doubtful();
+    void add_lexeme_exit(uint32_t node, uint32_t state, Indent indent);
     bool is_safe(uint32_t state, const Trie::Summary& below);
     bool takes_safely(uint32_t state, const Trie::Summary& below);
     void find_safe(uint32_t state, Safe& safe) const;
@@ -111,7 +127,8 @@ class Table {
     BasePtr full_;                  // null where few
     std::vector<uint32_t> ending_;
     std::vector<Ending> lexeme_ending_;
-    std::vector<uint32_t> doubtful_;
+    std::vector<uint32_t> doubtful_nodes_, indents_;
+    std::vector<Doubtful> doubtful_;
     std::vector<Exit> pure_exits_;  // at bytes that cannot go on inside
     bool all_pure_exits_ = true;    // false: they were too many to keep
     size_t lexeme_exits_ = 0;       // trie nodes below them
