@@ -111,6 +111,10 @@ void Machine::add_first(const Head& h, ByteSet& bytes) {
         bytes |= states_[h.state].first;
         return;
     }
+    if (h.node == kLined) {
+        bytes.add_range(0, 255);
+        return;
+    }
     if (h.node == kStacked) {
         bytes |= stack_first(h.state);
         return;
@@ -157,7 +161,9 @@ void Machine::close_completed(std::vector<Head>& out, bool& complete) {
 }
 
 void Machine::expand(const Head& deferred, std::vector<Head>& out) {
-    auto more = heads(deferred.node == kStacked ? closure(deferred.state) : deferred.state);
+    Head now = deferred;
+    if (now.node == kLined && !feed_line(now)) return;
+    auto more = heads(now.node == kStacked ? closure(now.state) : now.state);
     out.insert(out.end(), more.begin(), more.end());
     if (deferred.guard)
         for (size_t i = out.size() - more.size(); i < out.size(); ++i)
@@ -165,9 +171,12 @@ void Machine::expand(const Head& deferred, std::vector<Head>& out) {
 }
 
 void Machine::step(const Head& head, uint8_t byte, std::vector<Head>& out) {
-    if (head.node == kStacked) {
-        uint32_t stack = head.state, guard = head.guard;
+    if (head.node == kStacked || head.node == kLined) {
+        uint32_t guard = head.guard;
         if (guard && (guard = advance_guard(guard, byte)) == kNone) return;
+        Head now = head;
+        if (now.node == kLined && !feed_line(now)) return;
+        uint32_t stack = now.state;
         opened_ = true;
         for (Head h : stack_heads(stack, byte)) {
             h.guard = guard;
@@ -280,7 +289,9 @@ bool Machine::run_through(std::vector<Head>& heads, std::string_view bytes, bool
     }
     heads.clear();
     for (size_t i = begin; i < end; ++i) {
-        if (work[i].node == kStacked) complete |= states_[closure(work[i].state)].complete;
+        Head last = work[i];
+        if (last.node == kLined && !feed_line(last)) continue;
+        if (last.node == kStacked) complete |= states_[closure(last.state)].complete;
         if (is_deferred(work[i])) expand(work[i], heads);
         else heads.push_back(work[i]);
     }
@@ -343,9 +354,9 @@ uint32_t Machine::find_next(uint32_t state, uint32_t token) {
 
 size_t Machine::bytes() const {
     return state_heads_.bytes() + conts().bytes() + guards_.bytes() + transitions_.bytes() +
-           environments_.bytes() + guard_steps_.size() * 32 + progress_.bytes() + texts_.bytes() +
-           chains_.bytes() + states_.size() * sizeof(State) + closures_.capacity() * 4 +
-           rows_.size() * 256;
+           environments_.bytes() + stack_bytes_ + guard_steps_.size() * 32 + progress_.bytes() +
+           texts_.bytes() + chains_.bytes() + states_.size() * sizeof(State) +
+           closures_.capacity() * 4 + rows_.size() * 256;
 }
 
 void Machine::check_memory() {

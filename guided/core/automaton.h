@@ -230,12 +230,15 @@ class Machine : private Expander {
     uint32_t newline_leaf(uint32_t node);
     struct Parser {
         LalrParts parts;
-        std::vector<ByteSet> first;    // by state: the bytes that begin some lexeme of it
-        std::vector<uint8_t> ignores;  // by state: some text is ignored
+        std::vector<ByteSet> first;  // by state: the bytes that begin some lexeme of it
+        // By state and guard: some text that is ignored may come.
+        std::unordered_map<uint64_t, bool> may_ignore;
         // By state and byte: the leaves that begin with it; made when asked for.
         std::vector<std::unique_ptr<std::array<std::vector<uint32_t>, 256>>> by_byte;
     };
     Parser& parser(uint32_t node);
+    Parser& find_parser(uint32_t node);
+    uint32_t find_guard(uint32_t guard, uint32_t node, uint32_t state);
     const LalrParts& lalr(uint32_t node) { return parser(node).parts; }
     const std::vector<uint32_t>& leaves_on(Parser& parser, uint32_t state, uint8_t byte);
     bool is_stack(uint32_t cont) const;
@@ -252,7 +255,7 @@ class Machine : private Expander {
     void feed(uint32_t cont, std::vector<uint32_t> symbols, F&& shifted);
     uint32_t feed_one(uint32_t cont, uint32_t symbol);
     static constexpr uint32_t kLevel = 0;  // the environment at the start
-    uint32_t environment(uint32_t stack) const;
+    uint32_t environment(uint32_t stack);
     uint32_t with_environment(uint32_t stack, const std::vector<uint32_t>& words);
     uint32_t with_bracket(uint32_t stack, uint32_t symbol);
     uint32_t dedent_to(uint32_t stack, uint32_t column);
@@ -266,9 +269,11 @@ class Machine : private Expander {
     uint32_t closure(uint32_t cont);
     void add_first(const Head& head, ByteSet& bytes);
 
-    // As a head's node: all heads of the state in `state`, or of the parser's stack in `state`.
-    static constexpr uint32_t kDeferred = kNone - 1, kStacked = kNone - 2;
-    static bool is_deferred(const Head& h) { return h.node >= kStacked; }
+    // As a head's node: all heads of the state in `state`; of the parser's stack in `state`; of the
+    // stack in `state` once a newline is fed to it, at the column in `other`.
+    static constexpr uint32_t kDeferred = kNone - 1, kStacked = kNone - 2, kLined = kNone - 3;
+    static bool is_deferred(const Head& h) { return h.node >= kLined; }
+    bool feed_line(Head& lined);
     void expand(const Head& deferred, std::vector<Head>& out);
 
     void step(const Head& head, uint8_t byte, std::vector<Head>& out);
@@ -346,10 +351,13 @@ class Machine : private Expander {
     SequenceTable guards_;  // pairs of lexeme node and state of what must not match; 0 is none
     std::unordered_map<uint64_t, uint32_t> guard_steps_;  // guard and byte: guard
     std::unordered_map<uint32_t, ByteSet> guard_bytes_;
+    std::unordered_map<uint64_t, uint32_t> first_guards_;  // behind a leaf and its state
+    std::pair<uint32_t, Parser*> latest_parser_{kNone, nullptr};
     std::unordered_map<uint32_t, std::unique_ptr<Parser>> parsers_;  // by node
     std::unordered_map<uint64_t, std::vector<Head>> stack_heads_;    // by stack and byte
+    std::unordered_map<uint64_t, uint32_t> lines_;                   // by stack and column: stack
     std::unordered_map<uint32_t, uint32_t> newline_leaves_;          // by node
-    std::unordered_map<uint64_t, uint32_t> lines_;                   // stack and column: stack
+    size_t stack_bytes_ = 0;                                         // of stack_heads_ and lines_
     SequenceTable environments_;                                     // of parsers
     std::vector<LeafInfo> leaves_;
     std::vector<std::shared_ptr<Terminal>> terminals_;

@@ -55,6 +55,15 @@ const ByteSet& Machine::guard_bytes(uint32_t guard) {
 
 // `guard`, and what must not match longer than the lexeme `node` that has ended in `state`.
 uint32_t Machine::guard_behind(uint32_t guard, uint32_t node, uint32_t state) {
+    if (!guard) {
+        auto [at, fresh] = first_guards_.try_emplace(uint64_t{node} << 32 | state, 0);
+        if (!fresh) return at->second;
+        return first_guards_[uint64_t{node} << 32 | state] = find_guard(0, node, state);
+    }
+    return find_guard(guard, node, state);
+}
+
+uint32_t Machine::find_guard(uint32_t guard, uint32_t node, uint32_t state) {
     const LeafInfo& info = leaf(node);
     uint32_t longer = info.terminal->longer_state(state);
     if (longer == Terminal::kDead || !info.removed->goes_on(longer)) return guard;
@@ -78,18 +87,23 @@ bool Machine::is_hopeless(uint32_t behind, uint32_t guard) {
 // ignored may always come.
 bool Machine::is_dead_end(uint32_t cont, uint32_t guard) {
     if (!guard) return false;
+    if (conts().is_union(cont)) return false;  // one of several readings; rare, and it ends later
+    auto f = conts().frame(cont);
+    Parser& p = parser(f.node);
     const ByteSet& alive = guard_bytes(guard);
-    bool ignored = false;
-    for_each_frame(cont, [&](uint32_t one) {
-        auto f = conts().frame(one);
-        Parser& p = parser(f.node);
-        if (!p.ignores[f.minimum - 1]) return;
+    auto [at, fresh] = p.may_ignore.try_emplace(uint64_t{f.minimum} << 32 | guard, false);
+    if (fresh)
         for (const auto& l : p.parts.states[f.minimum - 1].leaves)
-            if (l.symbol == LalrParts::kIgnored && l.node != Arena::kNeverNode)
-                ignored =
-                    ignored || !(leaf(l.node).terminal->allowed(Terminal::kStart) & alive).empty();
+            if (l.symbol == LalrParts::kIgnored && l.node != Arena::kNeverNode &&
+                !(leaf(l.node).terminal->allowed(Terminal::kStart) & alive).empty())
+                at->second = true;
+    if (at->second) return false;
+    bool any = false;
+    (alive & stack_first(cont)).for_each([&](uint8_t byte) {
+        any = any || !stack_heads(cont, byte).empty();
     });
-    return !ignored && is_hopeless(closure(cont), guard);
+    if (any) return false;
+    return is_hopeless(closure(cont), guard);
 }
 
 // ---- lexemes ----
@@ -101,10 +115,21 @@ void Machine::step_lexeme(Head h, uint8_t byte, std::vector<Head>& out) {
     if (h.state == Terminal::kDead) return;
     if (info.newline) h.other = column_after(h, Table::Indent{}.after(byte));
     if (info.terminal->accepting(h.state)) {
-        uint32_t cont = info.newline ? feed_newline(h.cont, h.other) : h.cont;
-        if (cont != kNone) completed_.push_back({guard_behind(h.guard, h.node, h.state), cont});
+        uint32_t behind = guard_behind(h.guard, h.node, h.state);
+        if (!info.newline) completed_.push_back({behind, h.cont});
+        // Only where code follows, what it follows is looked at: mostly blanks do.
+        else out.push_back({.node = kLined, .state = h.cont, .other = h.other, .guard = behind});
     }
     if (info.terminal->goes_on(h.state)) out.push_back(h);
+}
+
+bool Machine::feed_line(Head& lined) {
+    uint32_t stack = feed_newline(lined.state, lined.other);
+    if (stack == kNone) return false;
+    lined.node = kStacked;
+    lined.state = stack;
+    lined.other = 0;
+    return true;
 }
 
 // A lexeme leaf of its own number, with the newline's own way of completing.
@@ -121,20 +146,23 @@ uint32_t Machine::newline_leaf(uint32_t node) {
 // ---- the parser ----
 
 Machine::Parser& Machine::parser(uint32_t node) {
+    if (latest_parser_.first == node) return *latest_parser_.second;
+    Parser& found = find_parser(node);
+    latest_parser_ = {node, &found};
+    return found;
+}
+
+Machine::Parser& Machine::find_parser(uint32_t node) {
     auto& known = parsers_[node];
     if (known) return *known;
     auto made = std::make_unique<Parser>();
     made->parts = take_lalr_apart(arena_.words(arena_[node]), arena_.size());
     for (const auto& s : made->parts.states) {
         ByteSet first;
-        bool ignores = false;
-        for (const auto& l : s.leaves) {
-            if (l.node == Arena::kNeverNode) continue;
-            first |= leaf(l.node).terminal->allowed(Terminal::kStart);
-            ignores |= l.symbol == LalrParts::kIgnored;
-        }
+        for (const auto& l : s.leaves)
+            if (l.node != Arena::kNeverNode)
+                first |= leaf(l.node).terminal->allowed(Terminal::kStart);
         made->first.push_back(first);
-        made->ignores.push_back(ignores);
     }
     made->by_byte.resize(made->parts.states.size());
     return *(parsers_[node] = std::move(made));
@@ -190,6 +218,7 @@ const std::vector<Head>& Machine::stack_heads(uint32_t cont, uint8_t byte) {
         offer_leaves(one, leaves, heads);
     });
     normalize(heads, conts());
+    stack_bytes_ += 64 + heads.size() * sizeof(Head);
     return stack_heads_[key] = std::move(heads);
 }
 
@@ -278,9 +307,8 @@ void Machine::pop_lalr(uint32_t cont, std::vector<Head>& heads) {
     auto top = conts().frame(cont);
     const LalrParts& parts = lalr(top.node);
     offer_leaves(cont, parts.states[top.minimum - 1].leaves, heads);
-    uint32_t last = parts.indents ? dedent_to(cont, 0) : cont;
-    if (last == kNone) return;
-    feed(last, {parts.end}, [&](uint32_t, uint32_t behind) { go_behind(behind); });
+    if (uint32_t last = parts.indents ? dedent_to(cont, 0) : cont; last != kNone)
+        feed(last, {parts.end}, [&](uint32_t, uint32_t behind) { go_behind(behind); });
 }
 
 // The heads of some leaves of the state on top, as far as the stack takes them.
@@ -328,7 +356,7 @@ void Machine::offer_leaves(uint32_t cont, std::span<const LalrParts::Leaf> leave
 // ---- indentation: lark.indenter ----
 
 // An environment is the number of open brackets, then the indentations, the outermost (0) first.
-uint32_t Machine::environment(uint32_t stack) const {
+uint32_t Machine::environment(uint32_t stack) {
     return conts().frame(stack).maximum;
 }
 
@@ -393,9 +421,10 @@ uint64_t Machine::shape_of(uint32_t stack) {
 }
 
 uint32_t Machine::feed_newline(uint32_t cont, uint32_t column) {
-    auto [at, fresh] = lines_.try_emplace(uint64_t{cont} << 32 | column, kNone);
-    if (fresh) return lines_[uint64_t{cont} << 32 | column] = find_lines(cont, column);
-    return at->second;
+    uint64_t key = uint64_t{cont} << 32 | column;
+    if (auto known = lines_.find(key); known != lines_.end()) return known->second;
+    stack_bytes_ += 32;
+    return lines_[key] = find_lines(cont, column);
 }
 
 // The stacks after a newline; `column`: one more than that of the text behind its last line break,

@@ -34,13 +34,17 @@ void Machine::collect(uint32_t trie_node, size_t depth, size_t begin, size_t end
     size_t open = stack_.size();
     for (size_t i = begin; i < end; ++i) {
         Head h = stack_[i];
-        if (is_deferred(h)) expand(h, stack_);
+        if (is_deferred(h) && h.node != kLined) expand(h, stack_);
         else stack_.push_back(h);
     }
     size_t top = stack_.size();
     bool tables = true;
     for (size_t i = open; i < top; ++i) {
         Head h = stack_[i];
+        if (h.node == kLined) {
+            stack_.push_back(h);
+            continue;
+        }
         if (collect_by_table(trie_node, depth, h, mask)) continue;
         stack_.push_back(h);
         if (leaf(h.node).terminal && leaf(h.node).kind != Leaf::kRecorded &&
@@ -58,7 +62,8 @@ void Machine::collect(uint32_t trie_node, size_t depth, size_t begin, size_t end
             if (!tables || on_guess_ || trie[node].subtree < kLargeSubtree) return false;
             bool any = false;
             for (size_t i = from; i < to && !any; ++i)
-                any = is_deferred(stack_[i]) || leaf(stack_[i].node).terminal;
+                any = stack_[i].node != kLined &&
+                      (is_deferred(stack_[i]) || leaf(stack_[i].node).terminal);
             if (any) collect(node, below, from, to, mask);
             return any;
         };
