@@ -5,14 +5,19 @@ from __future__ import annotations
 import json
 import pickle
 import sys
-from collections.abc import Callable, Hashable, Iterable
+from collections.abc import Callable, Hashable, Iterable, Sequence
 from functools import partial
+from os import PathLike
+from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal
 
 from guided import _core
 from guided.errors import GrammarError, LimitError
 from guided.grammar.automaton import MAX_BYTES, MAX_HEADS, Automaton
+from guided.grammar.files import read_grammar_file
 from guided.grammar.kept import Identity, Kept
+from guided.grammar.tokens import NamedTokens, define_tokens
+from guided.text.gbnf import compile_gbnf
 from guided.text.json_schema import (
     Escapes,
     Formats,
@@ -26,13 +31,20 @@ from guided.text.json_schema import (
     read_value,
     type_adapter,
 )
+from guided.text.lark import (
+    DialectName,
+    LexerName,
+    check_dialect,
+    check_lexer,
+    compile_lark,
+)
 from guided.text.regex import compile_regex
 from guided.vocabulary import Vocabulary
 
 if TYPE_CHECKING:
     from referencing import Registry
 
-Kind = Literal["regex", "json_schema", "choices"]
+Kind = Literal["regex", "json_schema", "choices", "gbnf", "lark"]
 
 # Grammars, by their content, so that a schema of every request is read once, and automata of each
 # vocabulary. An automaton of a usual schema holds some 0.3 MB once it was walked, and giving one up
@@ -56,6 +68,7 @@ class Grammar:
         "_key",
         "_read",
         "_start",
+        "_tokens",
         "kind",
         "not_enforced",
         "unknown",
@@ -71,9 +84,11 @@ class Grammar:
         read: Callable[[str], Any] = str,
         not_enforced: Iterable[str] = (),
         unknown: Iterable[str] = (),
+        tokens: NamedTokens | None = None,
     ) -> None:
         self._arena = arena
         self._start = start
+        self._tokens = tokens or {}
         self._read = read
         self._key = self if key is None else key
         self.kind = kind
@@ -195,6 +210,112 @@ class Grammar:
         key = ("choices", texts)
         return _grammars.get(key, make)
 
+    @classmethod
+    def from_gbnf(cls, text: str, *, start: str = "root") -> Grammar:
+        """Make a grammar of a text in GBNF, the notation of llama.cpp.
+
+        A token that it gives by its text, such as `<think>`, is looked up by `compile`.
+
+        Args:
+            text: the grammar.
+            start: the rule that the whole output must match.
+
+        Raises:
+            GrammarError: it is invalid; line, column and mend are given.
+            LimitError: its groups are nested too deeply, or a count is too large.
+        """
+        if not isinstance(text, str):
+            raise TypeError(f"a grammar must be a str, found {type(text).__name__}")
+
+        def make() -> Grammar:
+            compiled = compile_gbnf(text, start=start)
+            return cls(compiled.arena, compiled.start, kind="gbnf", key=key, tokens=compiled.tokens)
+
+        key = ("gbnf", text, start)
+        return _grammars.get(key, make)
+
+    @classmethod
+    def from_file(cls, source: str | PathLike[str], *, start: str | None = None) -> Grammar:
+        """Read a grammar from a file, or one of those that are shipped.
+
+        Args:
+            source: path of a file whose suffix tells its language: `.gbnf`, `.lark`, or `.json` for
+                a JSON Schema; or the name of a shipped grammar, such as "sql".
+            start: the rule that the whole output must match; "root" in GBNF and "start" in Lark
+                if it is not given.
+
+        Raises:
+            FileNotFoundError: there is no such file.
+            GrammarError: it is invalid, or there is no shipped grammar of that name.
+            UnsupportedError: it has a part that cannot be enforced exactly.
+        """
+        file = read_grammar_file(source)
+        if file.kind == "gbnf":
+            return cls.from_gbnf(file.text, start=start or "root")
+        if file.kind == "json":
+            return cls.from_json_schema(file.text)
+        # What imports nothing is remembered by its text, wherever it is.
+        path = file.path if "%import" in file.text else None
+        return cls.from_lark(file.text, start=start or "start", path=path)
+
+    @classmethod
+    def from_lark(
+        cls,
+        text: str,
+        *,
+        start: str = "start",
+        lexer: LexerName = "contextual",
+        import_paths: Sequence[str | Path] = (),
+        path: str | Path | None = None,
+        dialect: DialectName = "guided",
+    ) -> Grammar:
+        """Make a grammar of the texts that a Lark grammar parses.
+
+        Args:
+            text: the grammar.
+            start: the rule that texts are made of.
+            lexer: whose meaning it has, by the names that lark gives its lexers. "contextual" and
+                "basic" are those of its LALR parser, "dynamic" and "dynamic_complete" those of its
+                Earley parser, which takes ambiguous grammars too. What comes out is parsed by
+                `lark.Lark(text, parser="lalr")`, or with the last two by `lark.Lark(text)`.
+            import_paths: folders in which `%import` looks for grammars.
+            path: the file that the text comes from, beside which relative imports are looked for.
+            dialect: "guided" reads also what guided adds to the language: `NAME[lazy]`,
+                `NAME[stop="..."]`, tokens as `<|name|>` and `<[1000]>`, schemas as `%json {...}`;
+                "lark" refuses it.
+
+        Raises:
+            GrammarError: the grammar is at fault; with line, column and mend.
+            UnsupportedError: a terminal is not regular, or needs a post-lexer other than lark's
+                for Python's indentation.
+            LimitError: it is too large or nested too deep.
+            ValueError: there is no such lexer or dialect.
+
+        Cost: some 10 ms for a small grammar, 0.5 s for Python's; mostly lark's reading of it.
+        """
+        if not isinstance(text, str):
+            raise TypeError(f"a grammar must be a str, found {type(text).__name__}")
+        check_lexer(lexer)
+        check_dialect(dialect)
+        folders = tuple(map(str, import_paths))
+        place = None if path is None else str(path)
+        key: Hashable = ("lark", text, start, lexer, dialect)
+
+        def make() -> Grammar:
+            compiled = compile_lark(
+                text,
+                start=start,
+                lexer=lexer,
+                import_paths=folders,
+                path=place,
+                dialect=dialect,
+            )
+            # Files that are imported may change, so such a grammar is known by itself alone.
+            own = None if compiled.is_outside else key
+            return cls(compiled.arena, compiled.start, kind="lark", key=own, tokens=compiled.tokens)
+
+        return make() if folders or place is not None else _grammars.get(key, make)
+
     def compile(
         self, vocabulary: Vocabulary, *, max_heads: int = MAX_HEADS, max_bytes: int = MAX_BYTES
     ) -> Automaton:
@@ -207,7 +328,8 @@ class Grammar:
 
         Raises:
             GrammarError: nothing can match.
-            VocabularyError: no token can begin what must come first.
+            VocabularyError: no token can begin what must come first, or there is no such token as
+                the grammar asks for.
             LimitError: a product of two parts is too large.
 
         Cost: microseconds for a grammar that was compiled before; else some 0.1 ms, as states are
@@ -220,9 +342,10 @@ class Grammar:
             )
 
         def make() -> Automaton:
+            arena = define_tokens(self._arena, self._tokens, vocabulary)
             try:
                 return Automaton.build(
-                    self._arena, self._start, vocabulary, max_heads=max_heads, max_bytes=max_bytes
+                    arena, self._start, vocabulary, max_heads=max_heads, max_bytes=max_bytes
                 )
             except GrammarError:
                 if self.kind != "regex":

@@ -1,0 +1,104 @@
+"""A grammar to one node: the public door of the Lark front end."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Literal, get_args
+
+from guided._core import Arena
+from guided.text.lark.dynamic import write_dynamic
+from guided.text.lark.embedding import write_schemas
+from guided.text.lark.reading import read_grammar
+from guided.text.lark.tables import make_table, write_table
+from guided.text.lark.terminals import compile_terminals
+
+LexerName = Literal["contextual", "basic", "dynamic", "dynamic_complete"]
+DialectName = Literal["guided", "lark"]
+
+
+@dataclass(frozen=True, slots=True)
+class CompiledGrammar:
+    """A grammar as nodes.
+
+    Attributes:
+        arena, start: the nodes.
+        tokens: rules that are not yet defined, as they stand for tokens: the text or the number of
+            each, and whether any other token is meant.
+        is_outside: True if files were read that may change: those it imports, lark's own aside.
+    """
+
+    arena: Arena
+    start: int
+    tokens: dict[int, tuple[str | int, bool]]
+    is_outside: bool
+
+
+def check_lexer(lexer: str) -> None:
+    """Refuse what is no lexer of Lark.
+
+    Raises:
+        ValueError: it is none.
+    """
+    names = get_args(LexerName)
+    if lexer not in names:
+        raise ValueError(f"lexer must be one of {', '.join(names)}, not {lexer!r}")
+
+
+def check_dialect(dialect: str) -> None:
+    """Refuse what is no dialect of the language.
+
+    Raises:
+        ValueError: it is none.
+    """
+    if dialect not in get_args(DialectName):
+        raise ValueError(f'dialect must be "guided" or "lark", not {dialect!r}')
+
+
+def compile_lark(
+    text: str,
+    *,
+    start: str = "start",
+    lexer: LexerName = "contextual",
+    import_paths: Sequence[str | Path] = (),
+    path: str | Path | None = None,
+    dialect: DialectName = "guided",
+) -> CompiledGrammar:
+    """Compile a grammar, with the meaning that Lark gives it.
+
+    Args:
+        text: the grammar.
+        start: the rule that texts are made of.
+        lexer: how Lark would find the terminals: "contextual" and "basic" with its LALR parser,
+            "dynamic" and "dynamic_complete" with its Earley parser.
+        import_paths: folders in which `%import` looks for grammars.
+        path: the file that the text comes from, for relative imports and for messages.
+        dialect: "guided" reads what guided adds to the language, "lark" refuses it.
+
+    Raises:
+        GrammarError: the grammar is at fault; with place and mend.
+        UnsupportedError: a terminal is not regular, or needs a post-lexer that is not known.
+        LimitError: it is too large or nested too deeply.
+
+    Cost: what lark needs to read it and to make its table, and about half of that again.
+    """
+    check_lexer(lexer)
+    check_dialect(dialect)
+    reading = read_grammar(
+        text, start=start, import_paths=import_paths, path=path, extended=dialect == "guided"
+    )
+    extensions = reading.extensions
+    arena, embedded = write_schemas(extensions.schemas)
+    tokens = {}
+    for name, token in extensions.tokens.items():
+        embedded[name] = arena.rule(str(token.named))
+        tokens[embedded[name]] = (token.named, token.negated)
+    terminals = compile_terminals(arena, reading.source, reading.terminals, extensions)
+    if lexer in ("dynamic", "dynamic_complete"):
+        complete = lexer == "dynamic_complete"
+        node = write_dynamic(arena, reading, terminals, embedded, complete=complete)
+    else:
+        table = make_table(arena, reading, terminals, contextual=lexer == "contextual")
+        node = write_table(arena, table)
+    return CompiledGrammar(arena, node, tokens, reading.files.are_outside)

@@ -1,0 +1,108 @@
+"""`guided generate`: the text to standard output, all else to standard error."""
+
+from __future__ import annotations
+
+import json
+import re
+from pathlib import Path
+
+import pytest
+
+from tests.cli.conftest import Write
+from tests.cli.running import run
+from tests.decoding.tiny_model import tiny_network, tiny_tokenizer
+
+SCHEMA = '{"type": "array", "items": {"type": "boolean"}, "minItems": 1, "maxItems": 3}'
+
+
+@pytest.fixture(scope="module")
+def model(tmp_path_factory: pytest.TempPathFactory) -> str:
+    folder = tmp_path_factory.mktemp("model")
+    tiny_network().save_pretrained(folder)
+    tiny_tokenizer().save_pretrained(folder)
+    return str(folder)
+
+
+def test_a_schema_gives_its_json(model: str, write: Write) -> None:
+    ran = run("generate", "a", "-m", model, "--schema", write("s.json", SCHEMA))
+    assert (ran.status, ran.err) == (0, "")
+    assert 1 <= len(json.loads(ran.out)) <= 3
+    assert ran.out.endswith("]\n")
+
+
+def test_a_grammar_gives_a_text_of_it(model: str, write: Write) -> None:
+    ran = run("generate", "-m", model, "-g", write("g.gbnf", 'root ::= "a" [0-9]{2,4} "."'))
+    assert re.fullmatch(r"a[0-9]{2,4}\.\n", ran.out)
+
+
+def test_a_pattern_gives_a_match(model: str) -> None:
+    ran = run("generate", "x", "-m", model, "--regex", "[ab]{3}c", "-t", "2", "--seed", "3")
+    assert re.fullmatch(r"[ab]{3}c\n", ran.out)
+    again = run("generate", "x", "-m", model, "--regex", "[ab]{3}c", "-t", "2", "--seed", "3")
+    assert again.out == ran.out
+
+
+def test_choices_give_one_of_them(model: str) -> None:
+    ran = run("generate", "x", "-m", model, "--choice", "yes", "--choice", "no")
+    assert ran.out in ("yes\n", "no\n")
+
+
+def test_the_prompt_may_come_from_standard_input(model: str) -> None:
+    ran = run("generate", "-", "-m", model, "--regex", "[ab]{8}", stdin="abc")
+    assert ran.out == run("generate", "abc", "-m", model, "--regex", "[ab]{8}").out
+
+
+def test_a_chat_message_goes_through_the_template(model: str) -> None:
+    assert run("generate", "hi", "-m", model, "--chat", "--choice", "a").out == "a\n"
+
+
+def test_statistics_go_to_standard_error(model: str) -> None:
+    ran = run("generate", "x", "-m", model, "--choice", "a", "--stats")
+    assert ran.out == "a\n"
+    assert "tokens/s" in ran.err
+
+
+def test_an_output_that_is_cut_short_keeps_its_text_and_fails(model: str) -> None:
+    ran = run("generate", "x", "-m", model, "--regex", "a{50}", "--max-tokens", "5")
+    assert ran.status == 1
+    assert set(ran.out) == {"a", "\n"}
+    assert ran.err.startswith("error: the output is incomplete (finish_reason 'length')")
+
+
+def test_free_text_may_be_cut_short(model: str) -> None:
+    assert run("generate", "x", "-m", model, "--max-tokens", "5").status == 0
+
+
+@pytest.mark.parametrize(
+    ("arguments", "told"),
+    [
+        (["--regex", "a", "--choice", "b"], "at most one of"),
+        (["--regex", "a", "-t", "-1"], "temperature"),
+        (["--max-tokens", "0"], "--max-tokens"),
+    ],
+)
+def test_a_wrong_call_is_told(arguments: list[str], told: str, model: str) -> None:
+    ran = run("generate", "x", "-m", model, *arguments)
+    assert (ran.status, ran.out) == (2, "")
+    assert told in " ".join(ran.err.replace("│", "").split())
+
+
+def test_a_grammar_at_fault_is_told_before_a_model_is_loaded(write: Write, folder: Path) -> None:
+    ran = run("generate", "x", "-m", str(folder / "nowhere"), "--regex", "(a")
+    assert ran.status == 1
+    assert ran.err.startswith('error: unbalanced parenthesis: "(" without ")"')
+
+
+def test_a_model_that_is_not_there_is_told(folder: Path) -> None:
+    ran = run("generate", "x", "-m", str(folder / "nowhere"))
+    assert (ran.status, ran.out) == (1, "")
+    assert "there is no such folder" in ran.err
+
+
+def test_a_progress_bar_stays_off_standard_output(
+    model: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("FORCE_COLOR", "1")  # what rich takes for a terminal
+    ran = run("generate", "x", "-m", model, "--regex", "[ab]{30}")
+    assert re.fullmatch(r"[ab]{30}\n", ran.out)
+    assert "characters" in ran.err

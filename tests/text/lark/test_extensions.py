@@ -1,0 +1,177 @@
+"""What guided adds to the language of Lark: lazy terminals, stops, tokens and schemas."""
+
+from __future__ import annotations
+
+import pytest
+
+from guided import Grammar, Vocabulary
+from guided.errors import GrammarError, UnsupportedError
+from tests.text.lark.matching import accepts, every_text
+
+
+@pytest.mark.parametrize("lexer", ["contextual", "dynamic"])
+def test_a_lazy_terminal_is_its_shortest_matches(lexer: str) -> None:
+    grammar = Grammar.from_lark(
+        "start: A+ C?\nA[lazy]: /a+b?b/ | /c+/\nC: /b/",
+        lexer=lexer,  # type: ignore[arg-type]
+    )
+    taken = [text for text in every_text("abc", 4) if accepts(grammar, text)]
+    assert "ab" in taken
+    assert "abb" in taken  # A, then C
+    assert "abbb" not in taken
+    assert "cc" in taken  # twice A
+
+
+@pytest.mark.parametrize("lexer", ["contextual", "dynamic"])
+def test_a_stop_ends_a_terminal_at_its_first_occurrence(lexer: str) -> None:
+    grammar = Grammar.from_lark(
+        'start: TEXT "b"?\nTEXT[stop="\\n\\n"].2: /(.|\\n)*/',
+        lexer=lexer,  # type: ignore[arg-type]
+    )
+    assert accepts(grammar, "a\nc\n\n")
+    assert accepts(grammar, "a\n\nb")
+    assert accepts(grammar, "\n\n")
+    assert not accepts(grammar, "a\n\na\n\n")
+    assert not accepts(grammar, "a\n\n\n")
+    assert not accepts(grammar, "a\n")
+
+
+def test_tokens_are_matched_by_their_number_never_by_their_spelling() -> None:
+    vocabulary = Vocabulary.from_tokens(
+        [b"a", b"<", b"|", b"t", b">", None, None, None],
+        eos=[7],
+        special={"<|t|>": 5, "<u>": 6},
+    )
+    grammar = Grammar.from_lark('start: <|t|> "a"+ (<u> | <[5]>)', lexer="dynamic")
+    matcher = grammar.compile(vocabulary).matcher()
+    assert matcher.allowed_tokens() == [5]
+    matcher.accept_all([5, 0])
+    assert matcher.allowed_tokens() == [0, 5, 6]
+    other = Grammar.from_lark("start: !<u>", lexer="dynamic").compile(vocabulary).matcher()
+    assert 6 not in other.allowed_tokens()
+    assert 5 in other.allowed_tokens()
+
+
+def test_schemas_stand_where_names_may() -> None:
+    grammar = Grammar.from_lark(
+        'start: "point" %json {"type": "array", "items": {"type": "integer"}, "maxItems": 2}\n'
+        '     | "flag" %json {\n  "enum": [true, "<x>"]\n}\n%ignore " "',
+        lexer="dynamic",
+    )
+    assert accepts(grammar, "point [1, -2]")
+    assert accepts(grammar, "flag true")
+    assert accepts(grammar, 'flag "<x>"')
+    assert not accepts(grammar, "point [1, 2, 3]")
+    assert not accepts(grammar, "point [1.5]")
+
+
+def test_what_looks_alike_in_strings_patterns_and_comments_is_left_alone() -> None:
+    grammar = Grammar.from_lark(
+        'start: "<a>" A // <b> and %json {}\nA: /(?P<n>c)/ | /d  # <e>\n f/x'
+    )
+    assert accepts(grammar, "<a>c")
+    assert accepts(grammar, "<a>df")
+
+
+@pytest.mark.parametrize(
+    ("grammar", "message"),
+    [
+        pytest.param(
+            'start: "a" <|t|>',
+            "<|t|> is an extension of guided, which lark does not know\n"
+            "  line 1, column 12\n"
+            '    1 | start: "a" <|t|>\n'
+            "      |            ^^^^^\n"
+            '  mend: leave it out, or give dialect="guided"',
+            id="a token",
+        ),
+        pytest.param(
+            "start: A\nA[lazy]: /a+/",
+            "[lazy] is an extension of guided, which lark does not know\n"
+            "  line 2, column 2\n"
+            "    2 | A[lazy]: /a+/\n"
+            "      |  ^^^^^^\n"
+            '  mend: leave it out, or give dialect="guided"',
+            id="an attribute",
+        ),
+        pytest.param(
+            "start: %json {}",
+            "%json is an extension of guided, which lark does not know\n"
+            "  line 1, column 8\n"
+            "    1 | start: %json {}\n"
+            "      |        ^^^^^\n"
+            '  mend: leave it out, or give dialect="guided"',
+            id="a schema",
+        ),
+    ],
+)
+def test_extensions_are_refused_where_lark_is_to_read_the_grammar(
+    grammar: str, message: str
+) -> None:
+    with pytest.raises(GrammarError) as caught:
+        Grammar.from_lark(grammar, dialect="lark")
+    assert str(caught.value) == message
+
+
+@pytest.mark.parametrize(
+    ("grammar", "message"),
+    [
+        pytest.param(
+            'start[capture="x"]: "a"',
+            'the attribute "capture" of "start" is not supported (scope: docs/grammars.md)\n'
+            "  line 1, column 1\n"
+            '    1 | start[capture="x"]: "a"\n'
+            "      | ^^^^^\n"
+            "  mend: leave it out; options of sampling are those of guided.generate",
+            id="an attribute that says nothing about texts",
+        ),
+        pytest.param(
+            "start: <|t|>",
+            "a token within a grammar cannot be read by a scanner (scope: docs/grammars.md)\n"
+            "  line 1, column 8\n"
+            "    1 | start: <|t|>\n"
+            "      |        ^^^^^\n"
+            '  mend: give lexer="dynamic"',
+            id="a token in a table",
+        ),
+        pytest.param(
+            'start: "a" %json {}',
+            "a JSON Schema within a grammar cannot be read by a scanner"
+            " (scope: docs/grammars.md)\n"
+            "  line 1, column 12\n"
+            '    1 | start: "a" %json {}\n'
+            "      |            ^^^^^\n"
+            '  mend: give lexer="dynamic"',
+            id="a schema in a table",
+        ),
+    ],
+)
+def test_what_cannot_be_enforced_is_refused(grammar: str, message: str) -> None:
+    with pytest.raises(UnsupportedError) as caught:
+        Grammar.from_lark(grammar)
+    assert str(caught.value) == message
+
+
+@pytest.mark.parametrize(
+    ("grammar", "fact", "place"),
+    [
+        ("A[lasy]: /a/\nstart: A", 'there is no attribute "lasy"', (1, 3)),
+        ("start[lazy]: A\nA: /a/", 'the attribute "lazy" is one of terminals', (1, 7)),
+        ("A[stop=3]: /a/\nstart: A", 'the attribute "stop" of "A" has a wrong value', (1, 3)),
+        ('start: %json {"type": }', "the schema after %json is not JSON", (1, 23)),
+        ("start: <|t|> (\n", "a bracket is not closed", (1, 14)),
+        ("A[lazy]: /a/\nstart: <|t|> A vaule", 'rule "vaule" is not defined', (2, 16)),
+        ('start: %json {\n"a": 1} ?? "b"', "an operator has nothing before it", (2, 10)),
+    ],
+)
+def test_errors_have_their_place_in_the_text_as_given(
+    grammar: str, fact: str, place: tuple[int, int]
+) -> None:
+    with pytest.raises(GrammarError, match=fact) as caught:
+        Grammar.from_lark(grammar, lexer="dynamic")
+    assert (caught.value.line, caught.value.column) == place
+
+
+def test_the_dialect_is_one_of_two() -> None:
+    with pytest.raises(ValueError, match='dialect must be "guided" or "lark"'):
+        Grammar.from_lark('start: "a"', dialect="ebnf")  # type: ignore[arg-type]
