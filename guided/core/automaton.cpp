@@ -86,14 +86,16 @@ uint32_t Machine::intern(std::vector<Head>& heads, bool complete) {
     check_memory();
     heads_max_ = std::max(heads_max_, heads.size());
     ByteSet first;
-    bool token_heads = false;
+    bool token_heads = false, loose = false;
     for (const Head& h : heads) {
         add_first(h, first);
-        token_heads |= leaf(h.node).kind == Leaf::kToken;
+        if (is_deferred(h)) loose = true;
+        else token_heads |= leaf(h.node).kind == Leaf::kToken;
     }
     State& s = states_.emplace_back();
     s.complete = complete;
     s.token_heads = token_heads;
+    s.loose = loose;
     s.first = first;
     return id;
 }
@@ -291,9 +293,16 @@ bool Machine::run_through(std::vector<Head>& heads, std::string_view bytes, bool
     for (size_t i = begin; i < end; ++i) {
         Head last = work[i];
         if (last.node == kLined && !feed_line(last)) continue;
-        if (last.node == kStacked) complete |= states_[closure(last.state)].complete;
-        if (is_deferred(work[i])) expand(work[i], heads);
-        else heads.push_back(work[i]);
+        if (last.node == kStacked) {
+            // The lexemes of its top state are many: they are offered byte by byte.
+            heads.push_back(last);
+            uint32_t behind = stack_behind(last.state);
+            if (behind == kNone) continue;
+            last = {.node = kDeferred, .state = closure(behind), .guard = last.guard};
+            complete |= states_[last.state].complete;
+        }
+        if (is_deferred(last)) expand(last, heads);
+        else heads.push_back(last);
     }
     work.clear();
     normalize(heads, conts());
@@ -322,7 +331,7 @@ uint32_t Machine::find_next(uint32_t state, uint32_t token) {
     bool ordinary = token < vocabulary_->count() &&
                     !vocabulary_->is_eos(token);  // an end token does nothing but end
     for (const Head& h : std::vector<Head>(now.begin(), now.end())) {
-        if (!ordinary || leaf(h.node).kind != Leaf::kToken) continue;
+        if (!ordinary || is_deferred(h) || leaf(h.node).kind != Leaf::kToken) continue;
         const Arena::Node& n = arena_[h.node];
         auto ids = arena_.ids(n);
         if (std::binary_search(ids.begin(), ids.end(), token) == !n.c)
@@ -377,7 +386,12 @@ std::vector<std::string> Machine::describe(uint32_t state) {
     std::vector<std::string> lines;
     if (states_[state].complete) lines.push_back("end");
     auto now = heads(state);
+    std::vector<Head> all;
     for (const Head& h : std::vector<Head>(now.begin(), now.end())) {
+        if (is_deferred(h)) expand(h, all);
+        else all.push_back(h);
+    }
+    for (const Head& h : all) {
         const LeafInfo& info = leaf(h.node);
         std::string line;
         switch (info.kind) {

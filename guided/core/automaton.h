@@ -111,9 +111,7 @@ class Machine : private Expander {
     bool knows_row(uint32_t state) const {
         return states_[state].row.load(std::memory_order_acquire);
     }
-    ByteSet first(uint32_t state) const {
-        return states_[state].first;
-    }  // the bytes that may come next
+    ByteSet first(uint32_t state);  // the bytes that may come next
     bool has_token_heads(uint32_t state) const { return states_[state].token_heads; }
     std::vector<std::string> describe(uint32_t state);
 
@@ -156,7 +154,8 @@ class Machine : private Expander {
         std::atomic<const Row*> row{nullptr};
         bool complete = false;
         bool token_heads = false;
-        ByteSet first;  // bytes that a head takes
+        bool loose = false;  // `first` has bytes that a parser's stack does not take
+        ByteSet first;       // bytes that a head takes
     };
 
     bool is_leaf(uint32_t node) override { return leaf(node).kind != Leaf::kNone; }
@@ -244,6 +243,7 @@ class Machine : private Expander {
     bool is_stack(uint32_t cont) const;
     ByteSet stack_first(uint32_t cont);
     const std::vector<Head>& stack_heads(uint32_t cont, uint8_t byte);
+    uint32_t stack_behind(uint32_t cont);
     void offer_leaves(uint32_t stack, std::span<const LalrParts::Leaf> leaves,
                       std::vector<Head>& heads);
     bool is_dead_end(uint32_t cont, uint32_t guard);
@@ -357,8 +357,9 @@ class Machine : private Expander {
     std::unordered_map<uint64_t, std::vector<Head>> stack_heads_;    // by stack and byte
     std::unordered_map<uint64_t, uint32_t> lines_;                   // by stack and column: stack
     std::unordered_map<uint32_t, uint32_t> newline_leaves_;          // by node
-    size_t stack_bytes_ = 0;                                         // of stack_heads_ and lines_
-    SequenceTable environments_;                                     // of parsers
+    std::unordered_map<uint32_t, uint32_t> behind_;  // by stack: what follows the parser
+    size_t stack_bytes_ = 0;                         // of stack_heads_ and lines_
+    SequenceTable environments_;                     // of parsers
     std::vector<LeafInfo> leaves_;
     std::vector<std::shared_ptr<Terminal>> terminals_;
     std::unordered_map<uint32_t, ByteSet> first_bytes_, tail_bytes_;  // few nodes are asked for

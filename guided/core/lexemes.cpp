@@ -201,6 +201,8 @@ ByteSet Machine::stack_first(uint32_t cont) {
         auto f = conts().frame(one);
         first |= parser(f.node).first[f.minimum - 1];
     });
+    if (uint32_t behind = stack_behind(cont); behind != kNone)
+        first |= states_[closure(behind)].first;
     return first;
 }
 
@@ -217,6 +219,10 @@ const std::vector<Head>& Machine::stack_heads(uint32_t cont, uint8_t byte) {
             leaves.push_back(p.parts.states[f.minimum - 1].leaves[i]);
         offer_leaves(one, leaves, heads);
     });
+    if (uint32_t behind = stack_behind(cont); behind != kNone) {
+        auto more = this->heads(closure(behind));
+        heads.insert(heads.end(), more.begin(), more.end());
+    }
     normalize(heads, conts());
     stack_bytes_ += 64 + heads.size() * sizeof(Head);
     return stack_heads_[key] = std::move(heads);
@@ -307,8 +313,38 @@ void Machine::pop_lalr(uint32_t cont, std::vector<Head>& heads) {
     auto top = conts().frame(cont);
     const LalrParts& parts = lalr(top.node);
     offer_leaves(cont, parts.states[top.minimum - 1].leaves, heads);
-    if (uint32_t last = parts.indents ? dedent_to(cont, 0) : cont; last != kNone)
-        feed(last, {parts.end}, [&](uint32_t, uint32_t behind) { go_behind(behind); });
+    if (uint32_t behind = stack_behind(cont); behind != kNone) go_behind(behind);
+}
+
+// What follows the parser if the text of its own ends here; kNone where it must not.
+uint32_t Machine::stack_behind(uint32_t cont) {
+    if (auto known = behind_.find(cont); known != behind_.end()) return known->second;
+    std::vector<uint32_t> found;
+    for_each_frame(cont, [&](uint32_t one) {
+        const LalrParts& parts = lalr(conts().frame(one).node);
+        if (uint32_t last = parts.indents ? dedent_to(one, 0) : one; last != kNone)
+            feed(last, {parts.end}, [&](uint32_t, uint32_t behind) { found.push_back(behind); });
+    });
+    return behind_[cont] = found.empty() ? kNone : conts().unite(found);
+}
+
+// Of a state that is loose, byte by byte.
+ByteSet Machine::first(uint32_t state) {
+    if (!states_[state].loose) return states_[state].first;
+    std::lock_guard lock(mutex_);
+    ByteSet bytes;
+    auto now = heads(state);
+    for (const Head& h : std::vector<Head>(now.begin(), now.end())) {
+        ByteSet own;
+        add_first(h, own);
+        if (h.node == kStacked)
+            for (unsigned b = 0; b < 256; ++b)
+                if (own.has(static_cast<uint8_t>(b)) &&
+                    stack_heads(h.state, static_cast<uint8_t>(b)).empty())
+                    own.remove(static_cast<uint8_t>(b));
+        bytes |= own;
+    }
+    return bytes;
 }
 
 // The heads of some leaves of the state on top, as far as the stack takes them.

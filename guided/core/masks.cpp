@@ -34,14 +34,16 @@ void Machine::collect(uint32_t trie_node, size_t depth, size_t begin, size_t end
     size_t open = stack_.size();
     for (size_t i = begin; i < end; ++i) {
         Head h = stack_[i];
-        if (is_deferred(h) && h.node != kLined) expand(h, stack_);
+        // Under a guard no table is of use, and a stack offers its lexemes byte by byte.
+        if (is_deferred(h) && h.node != kLined && !(h.node == kStacked && h.guard))
+            expand(h, stack_);
         else stack_.push_back(h);
     }
     size_t top = stack_.size();
     bool tables = true;
     for (size_t i = open; i < top; ++i) {
         Head h = stack_[i];
-        if (h.node == kLined) {
+        if (is_deferred(h)) {
             stack_.push_back(h);
             continue;
         }
@@ -62,8 +64,9 @@ void Machine::collect(uint32_t trie_node, size_t depth, size_t begin, size_t end
             if (!tables || on_guess_ || trie[node].subtree < kLargeSubtree) return false;
             bool any = false;
             for (size_t i = from; i < to && !any; ++i)
-                any = stack_[i].node != kLined &&
-                      (is_deferred(stack_[i]) || leaf(stack_[i].node).terminal);
+                any = is_deferred(stack_[i]) ? stack_[i].node != kLined &&
+                                                   !(stack_[i].node == kStacked && stack_[i].guard)
+                                             : leaf(stack_[i].node).terminal != nullptr;
             if (any) collect(node, below, from, to, mask);
             return any;
         };
@@ -341,7 +344,9 @@ const Row& Machine::row_locked(uint32_t state, bool general) {
     std::vector<PartHeads> groups;
     std::vector<Head> others;
     for (const Head& h : std::vector<Head>(now.begin(), now.end())) {
-        if (leaf(h.node).kind == Leaf::kToken) {
+        if (is_deferred(h)) {
+            others.push_back(h);
+        } else if (leaf(h.node).kind == Leaf::kToken) {
             add_token_heads(h, mask);
         } else if (uint32_t mark = mark_of(h)) {
             auto at = std::find_if(groups.begin(), groups.end(),

@@ -432,6 +432,7 @@ const Row* Machine::general_row(uint32_t state) {
     std::vector<Head> here(now.begin(), now.end()), heads_of = here;
     std::vector<uint32_t> suspects;
     for (Head& h : heads_of) {
+        if (is_deferred(h)) return nullptr;
         General g = general(h.cont);
         bool recorded = leaf(h.node).kind == Leaf::kRecorded && h.other != Texts::kUnknown;
         if (recorded && is_simple_text(h) && !may_be_excluded(h)) {
