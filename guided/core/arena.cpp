@@ -684,6 +684,10 @@ uint32_t Arena::lexeme(uint32_t body, uint32_t longer) {
         uint32_t both[] = {body, longer};
         longer = choice(both);
     }
+    return add_lexeme(body, longer);
+}
+
+uint32_t Arena::add_lexeme(uint32_t body, uint32_t longer) {
     const Node &x = nodes_[body], &y = nodes_[longer];
     Hash128 h = combine(combine(combine(Hash128{23, 24}, x.hash), y.hash), 4);
     return add(

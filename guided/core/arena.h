@@ -133,6 +133,7 @@ class Arena {
     uint32_t add_rule(uint32_t index);
     uint32_t add_dfa(std::span<const uint32_t> words);
     uint32_t add_record(std::span<const uint32_t> words);
+    uint32_t add_lexeme(uint32_t body, uint32_t longer);
     uint32_t add_lalr(std::span<const uint32_t> words, bool nullable);
     bool covers(uint32_t longer, uint32_t body) const;
     uint32_t add_text(std::string_view text);

@@ -205,7 +205,8 @@ Arena Arena::deserialize(std::string_view data) {
                 continue;
             case Kind::kLexeme:
                 child(a), child(b);
-                fail(arena.lexeme(a, b) != id);
+                fail(!arena[a].regular || arena[a].nullable || !arena[b].regular);
+                fail(arena.add_lexeme(a, b) != id);
                 continue;
             case Kind::kCapture:
                 child(b);

@@ -86,16 +86,14 @@ uint32_t Machine::intern(std::vector<Head>& heads, bool complete) {
     check_memory();
     heads_max_ = std::max(heads_max_, heads.size());
     ByteSet first;
-    bool token_heads = false, loose = false;
+    bool token_heads = false;
     for (const Head& h : heads) {
         add_first(h, first);
-        if (is_deferred(h)) loose = true;
-        else token_heads |= leaf(h.node).kind == Leaf::kToken;
+        token_heads |= !is_deferred(h) && leaf(h.node).kind == Leaf::kToken;
     }
     State& s = states_.emplace_back();
     s.complete = complete;
     s.token_heads = token_heads;
-    s.loose = loose;
     s.first = first;
     return id;
 }

@@ -154,8 +154,7 @@ class Machine : private Expander {
         std::atomic<const Row*> row{nullptr};
         bool complete = false;
         bool token_heads = false;
-        bool loose = false;  // `first` has bytes that a parser's stack does not take
-        ByteSet first;       // bytes that a head takes
+        ByteSet first;  // bytes that a head takes
     };
 
     bool is_leaf(uint32_t node) override { return leaf(node).kind != Leaf::kNone; }

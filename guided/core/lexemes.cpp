@@ -328,22 +328,20 @@ uint32_t Machine::stack_behind(uint32_t cont) {
     return behind_[cont] = found.empty() ? kNone : conts().unite(found);
 }
 
-// Of a state that is loose, byte by byte.
+// Where there are lexemes a byte is tried: behind one that ends there may be nothing.
 ByteSet Machine::first(uint32_t state) {
-    if (!states_[state].loose) return states_[state].first;
+    if (!lexemes_) return states_[state].first;
     std::lock_guard lock(mutex_);
     ByteSet bytes;
+    const ByteSet offered = states_[state].first;
     auto now = heads(state);
-    for (const Head& h : std::vector<Head>(now.begin(), now.end())) {
-        ByteSet own;
-        add_first(h, own);
-        if (h.node == kStacked)
-            for (unsigned b = 0; b < 256; ++b)
-                if (own.has(static_cast<uint8_t>(b)) &&
-                    stack_heads(h.state, static_cast<uint8_t>(b)).empty())
-                    own.remove(static_cast<uint8_t>(b));
-        bytes |= own;
-    }
+    const std::vector<Head> here(now.begin(), now.end());
+    offered.for_each([&](uint8_t byte) {
+        std::vector<Head> work = here;
+        bool complete = false;
+        char text = static_cast<char>(byte);
+        if (run_through(work, {&text, 1}, complete)) bytes.add(byte);
+    });
     return bytes;
 }
 
