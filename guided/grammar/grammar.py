@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 import pickle
 import sys
-from collections.abc import Callable, Hashable, Iterable, Sequence
+from collections.abc import Callable, Hashable, Iterable, Mapping, Sequence
 from functools import partial
 from os import PathLike
 from pathlib import Path
@@ -254,8 +254,9 @@ class Grammar:
             return cls.from_gbnf(file.text, start=start or "root")
         if file.kind == "json":
             return cls.from_json_schema(file.text)
-        # What imports nothing is remembered by its text, wherever it is.
-        path = file.path if "%import" in file.text else None
+        # What names no other file is remembered by its text, wherever it is.
+        names_files = "%import" in file.text or "%grammar" in file.text
+        path = file.path if names_files else None
         return cls.from_lark(file.text, start=start or "start", path=path)
 
     @classmethod
@@ -268,6 +269,7 @@ class Grammar:
         import_paths: Sequence[str | Path] = (),
         path: str | Path | None = None,
         dialect: DialectName = "guided",
+        texts: Mapping[str, str] | None = None,
     ) -> Grammar:
         """Make a grammar of the texts that a Lark grammar parses.
 
@@ -281,8 +283,10 @@ class Grammar:
             import_paths: folders in which `%import` looks for grammars.
             path: the file that the text comes from, beside which relative imports are looked for.
             dialect: "guided" reads also what guided adds to the language: `NAME[lazy]`,
-                `NAME[stop="..."]`, tokens as `<|name|>` and `<[1000]>`, schemas as `%json {...}`;
-                "lark" refuses it.
+                `NAME[stop="..."]`, tokens as `<|name|>` and `<[1000]>`, schemas as `%json {...}`,
+                grammars as `%grammar "file"`, quotations as `%verbatim name words`, and
+                `unordered{a, b, c}`; "lark" refuses it.
+            texts: the texts that `%verbatim` quotes, by name.
 
         Raises:
             GrammarError: the grammar is at fault; with line, column and mend.
@@ -299,7 +303,8 @@ class Grammar:
         check_dialect(dialect)
         folders = tuple(map(str, import_paths))
         place = None if path is None else str(path)
-        key: Hashable = ("lark", text, start, lexer, dialect)
+        given = dict(texts or {})
+        key: Hashable = ("lark", text, start, lexer, dialect, tuple(sorted(given.items())))
 
         def make() -> Grammar:
             compiled = compile_lark(
@@ -309,8 +314,9 @@ class Grammar:
                 import_paths=folders,
                 path=place,
                 dialect=dialect,
+                texts=given,
             )
-            # Files that are imported may change, so such a grammar is known by itself alone.
+            # Files that are imported or embedded may change: such a grammar is known by itself.
             own = None if compiled.is_outside else key
             return cls(compiled.arena, compiled.start, kind="lark", key=own, tokens=compiled.tokens)
 

@@ -2,6 +2,7 @@
 
 reading      text -> rules and terminals      by lark itself, so that its language is lark's
 extensions   what guided adds to the language, taken out before
+attributes, unordered, verbatim, grammar_files, embedding     the several kinds of it
 syntax_errors, complaints     what lark says is wrong -> a GrammarError with place and mend
 sizes        what would take too long to write out, found before lark does so
 parts        rules that are too large once written out are cut into several

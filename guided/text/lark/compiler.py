@@ -2,14 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Literal, get_args
 
 from guided._core import Arena
 from guided.text.lark.dynamic import write_dynamic
-from guided.text.lark.embedding import write_schemas
+from guided.text.lark.embedding import Embedded
+from guided.text.lark.grammar_files import embedded_extensions, read_files
 from guided.text.lark.reading import read_grammar
 from guided.text.lark.tables import make_table, write_table
 from guided.text.lark.terminals import compile_terminals
@@ -26,7 +27,8 @@ class CompiledGrammar:
         arena, start: the nodes.
         tokens: rules that are not yet defined, as they stand for tokens: the text or the number of
             each, and whether any other token is meant.
-        is_outside: True if files were read that may change: those it imports, lark's own aside.
+        is_outside: True if files were read that may change: those that it imports or embeds, lark's
+            own and those that are shipped aside.
     """
 
     arena: Arena
@@ -64,6 +66,7 @@ def compile_lark(
     import_paths: Sequence[str | Path] = (),
     path: str | Path | None = None,
     dialect: DialectName = "guided",
+    texts: Mapping[str, str] | None = None,
 ) -> CompiledGrammar:
     """Compile a grammar, with the meaning that Lark gives it.
 
@@ -75,6 +78,7 @@ def compile_lark(
         import_paths: folders in which `%import` looks for grammars.
         path: the file that the text comes from, for relative imports and for messages.
         dialect: "guided" reads what guided adds to the language, "lark" refuses it.
+        texts: those that `%verbatim` quotes, by name.
 
     Raises:
         GrammarError: the grammar is at fault; with place and mend.
@@ -88,17 +92,19 @@ def compile_lark(
     reading = read_grammar(
         text, start=start, import_paths=import_paths, path=path, extended=dialect == "guided"
     )
-    extensions = reading.extensions
-    arena, embedded = write_schemas(extensions.schemas)
-    tokens = {}
-    for name, token in extensions.tokens.items():
-        embedded[name] = arena.rule(str(token.named))
-        tokens[embedded[name]] = (token.named, token.negated)
-    terminals = compile_terminals(arena, reading.source, reading.terminals, extensions)
+    files = read_files(reading, import_paths)
+    found = embedded_extensions(reading, files)
+    schemas = [text for each in found for text in each.schemas.values()]
+    complete = lexer == "dynamic_complete"
+    embedded = Embedded(files, schemas, texts or {}, complete=complete)
+    arena = embedded.arena
+    values = embedded.values(reading)
+    terminals = compile_terminals(arena, reading.source, reading.terminals, reading.extensions)
     if lexer in ("dynamic", "dynamic_complete"):
-        complete = lexer == "dynamic_complete"
-        node = write_dynamic(arena, reading, terminals, embedded, complete=complete)
+        node = write_dynamic(arena, reading, terminals, values, complete=complete)
     else:
         table = make_table(arena, reading, terminals, contextual=lexer == "contextual")
         node = write_table(arena, table)
-    return CompiledGrammar(arena, node, tokens, reading.files.are_outside)
+    embedded.write_files()
+    is_outside = reading.files.are_outside or files.are_outside
+    return CompiledGrammar(arena, node, embedded.tokens, is_outside)

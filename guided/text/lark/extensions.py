@@ -4,8 +4,12 @@
     NAME[stop="..."]: /.../      a match, then the first occurrence of the text, which ends it
     <|name|>  <think>  <[123]>   a token, by its text or number; with ! before it any other
     %json {...}                  a JSON text that fits the schema; wherever a name may stand
+    %grammar "file"              what another grammar file matches, or one that is shipped
+    %verbatim name words         a span of a text that the caller gives, or of a string
+    unordered{a, b, c}           each of these once, in any order
 
-In place of a token or a schema lark finds a terminal, declared and not defined.
+In place of a value lark finds a terminal, declared and not defined; in place of `unordered` a
+template of its own.
 """
 
 from __future__ import annotations
@@ -16,25 +20,27 @@ from collections.abc import Iterator
 from dataclasses import dataclass, field
 from typing import TypeVar
 
+from guided.text.lark.attributes import ATTRIBUTES, read_attributes, read_string
 from guided.text.lark.source import Source
+from guided.text.lark.unordered import template_of, templates
+from guided.text.lark.verbatim import Unit
 
 _Value = TypeVar("_Value")
 PREFIX = "GUIDED_EMBEDDED_"
-KNOWN = ("lazy", "stop")
-# Of llguidance's dialect: they say how to sample, or what to keep, and not which texts there are.
-REFUSED = ("capture", "max_tokens", "temperature", "suffix")
 
-_ATTRIBUTES = re.compile(
-    r"(?P<name>[?!]*[A-Za-z_][A-Za-z0-9_]*)"
-    r"(?P<list>\[\s*[a-z_]+\s*(?:=[^\n]*?)?\])(?=\s*(?:\.\d+\s*)?:)"
-)
-_ATTRIBUTE = re.compile(r"\s*([a-z_]+)\s*(?:=\s*(\"(?:\\.|[^\"\\\n])*\"|[^,\]\s]+))?\s*(,|$)")
 # Where one of these may begin: at the start of a line, or by its first character.
-_CANDIDATE = re.compile(r"^(?=[?!A-Za-z_])|[/#\"<!%]", re.MULTILINE)
+_CANDIDATE = re.compile(r"^(?=[?!A-Za-z_])|[/#\"<!%]|\bunordered(?=[ \t]*\{)", re.MULTILINE)
 _TOKEN = re.compile(r"!?<(?:\[(?P<number>\d{1,9})\]|[^\s<>\[\]=\"/]+)>")
 _SCHEMA = re.compile(r"%json\s*(?=[{\[tf])")
+_STRING = r"\"(?:\\.|[^\"\\\n])*\""
+_GRAMMAR = re.compile(rf"%grammar\b(?:\s*(?P<file>{_STRING}))?")
+_VERBATIM = re.compile(
+    rf"%verbatim\b(?:\s*(?:(?P<text>{_STRING})|\b(?P<name>[A-Za-z_][A-Za-z0-9_]*))"
+    r"\s*\b(?P<unit>words|characters)\b)?"
+)
+_UNORDERED = re.compile(r"\bunordered(?=[ \t]*\{)")
 # What may hold the like of an extension without being one.
-_SKIPPED = re.compile(r"//[^\n]*|\#[^\n]*|\"(?:\\.|[^\"\\\n])*\"|/(?!/)(?:\\[/\\]|[^/])*?/")
+_SKIPPED = re.compile(rf"//[^\n]*|\#[^\n]*|{_STRING}|/(?!/)(?:\\[/\\]|[^/])*?/")
 
 
 @dataclass(frozen=True, slots=True)
@@ -45,27 +51,46 @@ class NamedToken:
     negated: bool
 
 
+@dataclass(frozen=True, slots=True)
+class Verbatim:
+    """Spans of a text: one that the caller gives by a name, or one that is written."""
+
+    text: str
+    is_name: bool
+    unit: Unit
+
+
 @dataclass(slots=True)
 class Extensions:
     """The extensions of one grammar.
 
     Attributes:
         text: the grammar without them.
-        tokens, schemas: what stands for the terminals that took their place.
+        tokens, schemas, grammars, spans: what stands for the terminals that took their place.
         lazy: terminals of shortest matches.
         stops: by terminal, the text that ends it.
+        orders: the numbers of parts of `unordered{...}`.
     """
 
     text: str = ""
     tokens: dict[str, NamedToken] = field(default_factory=dict)
     schemas: dict[str, str] = field(default_factory=dict)
+    grammars: dict[str, str] = field(default_factory=dict)
+    spans: dict[str, Verbatim] = field(default_factory=dict)
     lazy: set[str] = field(default_factory=set)
     stops: dict[str, str] = field(default_factory=dict)
+    orders: set[int] = field(default_factory=set)
 
     @property
-    def embedded(self) -> frozenset[str]:
-        """The terminals that stand for tokens and schemas."""
-        return frozenset({*self.tokens, *self.schemas})
+    def embedded(self) -> dict[str, str]:
+        """The terminals that stand for something else, and what messages call it."""
+        kinds = (
+            (self.tokens, "a token"),
+            (self.schemas, "a JSON Schema"),
+            (self.grammars, "a grammar"),
+            (self.spans, "a verbatim text"),
+        )
+        return {name: kind for names, kind in kinds for name in names}
 
 
 def take_out(source: Source, *, allowed: bool) -> Extensions:
@@ -78,6 +103,7 @@ def take_out(source: Source, *, allowed: bool) -> Extensions:
     Raises:
         GrammarError: there may be none, or one is malformed.
         UnsupportedError: an attribute that guided does not know how to enforce.
+        LimitError: too much is to come in any order.
     """
     found = Extensions()
     parts: list[str] = []
@@ -92,6 +118,7 @@ def take_out(source: Source, *, allowed: bool) -> Extensions:
     names = sorted(found.embedded)
     if names:
         parts.append(f"\n%declare {' '.join(names)}\n")
+    parts.append(templates(found.orders))
     found.text = "".join(parts)
     source.moved = moved
     return found
@@ -107,27 +134,93 @@ def _replacements(
         at = candidate.start()
         if skipped := _SKIPPED.match(text, at):
             at = skipped.end()
-        elif match := _ATTRIBUTES.match(text, at):
+        elif match := ATTRIBUTES.match(text, at):
             start = match.start("list")
             _check(source, allowed, start, match["list"])
-            _attributes(source, found, match)
+            read_attributes(source, match, found.lazy, found.stops)
             yield start, match.end(), ""
             at = match.end()
-        elif match := _TOKEN.match(text, at):
+        elif match := _UNORDERED.match(text, at):
+            if _is_own_template(source):
+                at = match.end()
+                continue
             _check(source, allowed, at, match[0])
-            spelled = match[0].removeprefix("!")
-            named = spelled if match["number"] is None else int(match["number"])
-            token = NamedToken(named, match[0][0] == "!")
-            yield at, match.end(), _placeholder(source, found, found.tokens, token, at)
+            count = _count_arguments(text, text.index("{", at) + 1)
+            name = template_of(count)
+            found.orders.add(count)
+            yield at, match.end(), name
             at = match.end()
-        elif match := _SCHEMA.match(text, at):
-            _check(source, allowed, at, "%json")
-            end = _end_of_json(source, match.end())
-            schema = text[match.end() : end]
-            yield at, end, _placeholder(source, found, found.schemas, schema, at)
+        elif value := _value(source, found, at, allowed=allowed):
+            end, name = value
+            yield at, end, name
             at = end
         else:
             at = max(candidate.end(), at + 1)
+
+
+def _value(source: Source, found: Extensions, at: int, *, allowed: bool) -> tuple[int, str] | None:
+    """Read what stands for a value at a place: where it ends, and the name that takes its place."""
+    text = source.text
+    if match := _TOKEN.match(text, at):
+        _check(source, allowed, at, match[0])
+        spelled = match[0].removeprefix("!")
+        named = spelled if match["number"] is None else int(match["number"])
+        token = NamedToken(named, match[0][0] == "!")
+        return match.end(), _placeholder(source, found, found.tokens, token, at)
+    if match := _SCHEMA.match(text, at):
+        _check(source, allowed, at, "%json")
+        end = _end_of_json(source, match.end())
+        schema = text[match.end() : end]
+        return end, _placeholder(source, found, found.schemas, schema, at)
+    if match := _GRAMMAR.match(text, at):
+        _check(source, allowed, at, "%grammar")
+        file = read_string(match["file"])
+        if not file:
+            raise source.error(
+                "%grammar has no file after it",
+                at,
+                length=len("%grammar"),
+                mend='write %grammar "other.gbnf", or the name of a shipped grammar, "json"',
+            )
+        return match.end(), _placeholder(source, found, found.grammars, file, at)
+    if match := _VERBATIM.match(text, at):
+        _check(source, allowed, at, "%verbatim")
+        span = _span(source, match)
+        return match.end(), _placeholder(source, found, found.spans, span, at)
+    return None
+
+
+def _span(source: Source, match: re.Match[str]) -> Verbatim:
+    written = match["name"] or read_string(match["text"])
+    if not written:
+        raise source.error(
+            "%verbatim has no text after it, or does not say how it is cut",
+            match.start(),
+            length=len("%verbatim"),
+            mend='write %verbatim name words, or %verbatim "some text" characters',
+        )
+    unit: Unit = "words" if match["unit"] == "words" else "characters"
+    return Verbatim(written, match["name"] is not None, unit)
+
+
+def _is_own_template(source: Source) -> bool:
+    """Return True if the grammar has a template called `unordered` of its own."""
+    named = (each for each in source.names() if each.text == "unordered")
+    return any(each.defines or each.imports for each in named)
+
+
+def _count_arguments(text: str, at: int) -> int:
+    """Return how many arguments begin at a place, up to the bracket that closes them."""
+    count, depth = 1, 1
+    while at < len(text) and depth:
+        if skipped := _SKIPPED.match(text, at) or _TOKEN.match(text, at):
+            at = skipped.end()
+            continue
+        depth += text[at] in "{[("
+        depth -= text[at] in "}])"
+        count += text[at] == "," and depth == 1
+        at += 1
+    return count
 
 
 def _placeholder(
@@ -164,64 +257,3 @@ def _end_of_json(source: Source, start: int) -> int:
             mend="write a JSON Schema, {...}",
         ) from None
     return end
-
-
-def _attributes(source: Source, found: Extensions, match: re.Match[str]) -> None:
-    name = match["name"].lstrip("?!")
-    inner = match["list"][1:-1]
-    at = 0
-    while at < len(inner):
-        attribute = _ATTRIBUTE.match(inner, at)
-        index = match.start("list") + 1 + at
-        if attribute is None:
-            raise source.error(
-                f"the attributes of {name!r} are malformed".replace("'", '"'),
-                index,
-                mend='write them as in NAME[lazy] or NAME[stop="..."]',
-            )
-        _one_attribute(source, found, name, attribute[1], attribute[2], index)
-        at = attribute.end()
-
-
-def _string(value: str | None) -> str | None:
-    """Return the text of a string as JSON writes it, None if it is none that can be matched."""
-    try:
-        text = json.loads(value or "")
-        return text if isinstance(text, str) and text.encode() else None
-    except ValueError:
-        return None
-
-
-def _one_attribute(
-    source: Source, found: Extensions, name: str, key: str, value: str | None, index: int
-) -> None:
-    if key in REFUSED:
-        raise source.unsupported(
-            f'the attribute "{key}" of "{name}" is not supported', key, at=name, defined=True,
-            mend="leave it out; options of sampling are those of guided.generate",
-        )  # fmt: skip
-    if key not in KNOWN:
-        raise source.error(
-            f'there is no attribute "{key}"',
-            index,
-            length=len(key),
-            mend=f"the attributes are {', '.join(KNOWN)}",
-        )
-    if not name.isupper():
-        raise source.error(
-            f'the attribute "{key}" is one of terminals, and "{name}" is a rule',
-            index,
-            length=len(key),
-            mend="write the name in upper case",
-        )
-    if key == "lazy" and value in (None, "true"):
-        found.lazy.add(name)
-    elif key == "stop" and (stop := _string(value)):
-        found.stops[name] = stop
-    else:
-        raise source.error(
-            f'the attribute "{key}" of "{name}" has a wrong value',
-            index,
-            length=len(key),
-            mend='write them as in NAME[lazy] or NAME[stop="..."]',
-        )

@@ -28,6 +28,7 @@ from guided.text.lark.sizes import (
 )
 from guided.text.lark.source import Source
 from guided.text.lark.syntax_errors import explain_syntax
+from guided.text.lark.unordered import write_out
 from guided.text.regex.parsing import _no_search_for_collisions
 
 if TYPE_CHECKING:
@@ -131,9 +132,9 @@ def _read(
         source,
         start,
         terminals,
-        rules,
+        write_out(rules),
         list(dict.fromkeys(ignored)),
-        frozenset(declared & used) - extensions.embedded,
+        frozenset(declared & used) - extensions.embedded.keys(),
         cut,
         files,
         extensions,
@@ -256,7 +257,7 @@ def _explain_undefined_part(source: Source) -> GrammarError | None:
     """Make the error for a terminal with a part that has no pattern: one declared, or a token."""
     names = source.names()
     declared = {name.text for name in names if name.declares}
-    places = [(index, "a token or schema") for index in source.embedded.values()]
+    places = [(index, "a token, schema, file or text") for index in source.embedded.values()]
     places += [
         (each.index, f'"{each.text}", which is declared and not defined,')
         for each in names

@@ -96,8 +96,10 @@ class Source:
         mend: str | None = None,
     ) -> UnsupportedError:
         """Make an error about what is valid, but outside what guided can enforce."""
-        place = self.error_at(fact, at, defined=defined).place
-        return UnsupportedError(fact, keyword=keyword, place=place, page=PAGE, mend=mend)
+        error = self.error_at(fact, at, defined=defined)
+        return UnsupportedError(
+            error.fact, keyword=keyword, place=error.place, page=PAGE, mend=mend
+        )
 
     def find(self, text: str, *, defined: bool = False) -> int | None:
         """Return where a name or literal stands, preferably where it is used, or is defined."""

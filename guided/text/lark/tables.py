@@ -118,8 +118,9 @@ def _check_embedded(reading: Reading) -> None:
     """Refuse what is no text of a scanner: it would have to know where such a thing ends."""
     extensions = reading.extensions
     used = {symbol.name for rule in reading.rules for symbol in rule.expansion}
-    for name in sorted(extensions.embedded & used):
-        what = "a JSON Schema" if name in extensions.schemas else "a token"
+    for name, what in sorted(extensions.embedded.items()):
+        if name not in used:
+            continue
         raise reading.source.unsupported(
             f"{what} within a grammar cannot be read by a scanner",
             what,

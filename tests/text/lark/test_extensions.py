@@ -1,4 +1,4 @@
-"""What guided adds to the language of Lark: lazy terminals, stops, tokens and schemas."""
+"""What guided adds to the language of Lark: lazy terminals, stops, values in place of names."""
 
 from __future__ import annotations
 
@@ -103,6 +103,33 @@ def test_what_looks_alike_in_strings_patterns_and_comments_is_left_alone() -> No
             '  mend: leave it out, or give dialect="guided"',
             id="a schema",
         ),
+        pytest.param(
+            'start: %grammar "json"',
+            "%grammar is an extension of guided, which lark does not know\n"
+            "  line 1, column 8\n"
+            '    1 | start: %grammar "json"\n'
+            "      |        ^^^^^^^^\n"
+            '  mend: leave it out, or give dialect="guided"',
+            id="a grammar",
+        ),
+        pytest.param(
+            "start: %verbatim text words",
+            "%verbatim is an extension of guided, which lark does not know\n"
+            "  line 1, column 8\n"
+            "    1 | start: %verbatim text words\n"
+            "      |        ^^^^^^^^^\n"
+            '  mend: leave it out, or give dialect="guided"',
+            id="a verbatim text",
+        ),
+        pytest.param(
+            'start: unordered{"a", "b"}',
+            "unordered is an extension of guided, which lark does not know\n"
+            "  line 1, column 8\n"
+            '    1 | start: unordered{"a", "b"}\n'
+            "      |        ^^^^^^^^^\n"
+            '  mend: leave it out, or give dialect="guided"',
+            id="parts in any order",
+        ),
     ],
 )
 def test_extensions_are_refused_where_lark_is_to_read_the_grammar(
@@ -144,6 +171,25 @@ def test_extensions_are_refused_where_lark_is_to_read_the_grammar(
             '  mend: give lexer="dynamic"',
             id="a schema in a table",
         ),
+        pytest.param(
+            'start: %grammar "json"',
+            "a grammar within a grammar cannot be read by a scanner (scope: docs/grammars.md)\n"
+            "  line 1, column 8\n"
+            '    1 | start: %grammar "json"\n'
+            "      |        ^^^^^^^^\n"
+            '  mend: give lexer="dynamic"',
+            id="a grammar in a table",
+        ),
+        pytest.param(
+            'start: %verbatim "a b" words',
+            "a verbatim text within a grammar cannot be read by a scanner"
+            " (scope: docs/grammars.md)\n"
+            "  line 1, column 8\n"
+            '    1 | start: %verbatim "a b" words\n'
+            "      |        ^^^^^^^^^\n"
+            '  mend: give lexer="dynamic"',
+            id="a verbatim text in a table",
+        ),
     ],
 )
 def test_what_cannot_be_enforced_is_refused(grammar: str, message: str) -> None:
@@ -159,6 +205,9 @@ def test_what_cannot_be_enforced_is_refused(grammar: str, message: str) -> None:
         ("start[lazy]: A\nA: /a/", 'the attribute "lazy" is one of terminals', (1, 7)),
         ("A[stop=3]: /a/\nstart: A", 'the attribute "stop" of "A" has a wrong value', (1, 3)),
         ('start: %json {"type": }', "the schema after %json is not JSON", (1, 23)),
+        ("start: %grammar json", "%grammar has no file after it", (1, 8)),
+        ('start: A\nA: "a" %grammar "json"', "has a part without a pattern: a token", (2, 8)),
+        ('start: unordered{"a", "b"} A vaule\nA: "a"', 'rule "vaule" is not defined', (1, 30)),
         ("start: <|t|> (\n", "a bracket is not closed", (1, 14)),
         ("A[lazy]: /a/\nstart: <|t|> A vaule", 'rule "vaule" is not defined', (2, 16)),
         ('start: %json {\n"a": 1} ?? "b"', "an operator has nothing before it", (2, 10)),

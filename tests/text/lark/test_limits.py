@@ -63,7 +63,8 @@ def test_what_only_looks_large_is_taken(grammar: str) -> None:
 
 FRAGMENTS = re.findall(
     r"\S+",
-    """%import %ignore %declare %override %extend common.INT <a> [lazy] [stop="x"] %json {} ~ .. ->
+    """%grammar "json" %verbatim words unordered{a,b} unordered{ "b c" characters
+    %import %ignore %declare %override %extend common.INT <a> [lazy] [stop="x"] %json {} ~ .. ->
     " / ( ) [ ] { } | ? * + ! _ : .2 start A a \\ __x "\\u0041" /(?=a)/ // # ~1..60 /\\b/ é
     /(?P<x>a)(?P=x)/ "a".."b" /a{1,3}?/ /./s""",
 )
@@ -85,6 +86,7 @@ def test_what_is_no_grammar_is_refused_in_order(seed: int) -> None:
 
 
 WHOLE = [
+    'start: unordered{"a", b, %verbatim "x y" words} %grammar "semver"\nb: "b" %verbatim x words',
     'start: "a" <|t|> %json {"type": "array"}\nA[lazy].2: /a+/\nB[stop="x"]: /b*/',
     'start: t{"a", b}\nb: /x/i\nt{x,y}: x~2..3 | y? [x]',
     'start: (item ";")*\n?item: NAME "=" sum -> set | sum\n!sum: NUMBER ("+" NUMBER)*\n'
