@@ -111,8 +111,8 @@ ACCEPTED: dict[str, list[str]] = {
         "for i in range(10):\n    if i in (1, 2):\n        print(i, end='')\n    else:\n"
         "        pass\n\nx = 2\n",
         "class A(B):\n    x = 1\n\n    def f(self): return self.x\n",
-        "try:\n\ta.b[1:2] = {1: 2, 'x': [i for i in y if i]}\nexcept E as e:\n\traise\nfinally:\n"
-        "\tdel x\n",
+        "try:\n a.b[1:2] = {1: 2, 'x': [i for i in y if i]}\nexcept E as e:\n raise\nfinally:\n"
+        " del x\n",
         "f = lambda x, y: x if y else not x\n",
         "@a.b\ndef f(a: int, b: str = 'x') -> list[int]: return\n",
         "from a.b import c as d, e\nimport os.path\nwith open(f) as g: x = g\n",
@@ -222,6 +222,8 @@ REJECTED: dict[str, list[str]] = {
         "a ? b",
     ],
     "python": [
+        "try:\n\tx = 1\nfinally:\n        x = 2\n",  # tabs, which Python does not mix with blanks
+        "x = 1.y\n",
         "x = \n",
         "if x:\npass\n",
         "def f(:\n    pass\n",

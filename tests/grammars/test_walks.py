@@ -20,11 +20,15 @@ from xml.etree import ElementTree
 
 import pytest
 
+from guided import Grammar
 from guided._core import Arena
 from guided.grammar.files import shipped_grammars
 from guided.text.regex import compile_regex
 from guided.text.regex.parsing import _no_search_for_collisions
+from tests.grammars.samples import ACCEPTED
 from tests.grammars.walking import Walker
+from tests.text.json_schema.walking import large_walker, small_walker
+from tests.text.lark import walking
 
 # https://semver.org, "Is there a suggested regular expression?"
 SEMVER = re.compile(
@@ -178,3 +182,17 @@ def test_what_is_written_can_be_read(name: str) -> None:
 @pytest.mark.parametrize("name", READERS)
 def test_what_is_written_can_be_read_whatever_it_is(name: str) -> None:
     judge(name, 50 if shipped_grammars()[name].suffix == ".lark" else 1_000, 1)
+
+
+@pytest.mark.nightly
+@pytest.mark.parametrize("tokenizer", ["smollm2", "qwen"])
+@pytest.mark.parametrize("name", ["c-expression", "json", "python", "sql"])
+def test_so_can_what_is_written_with_a_real_tokenizer(name: str, tokenizer: str) -> None:
+    def read(text: str) -> None:
+        read_by_lark(name, text)
+        READERS[name](text)
+
+    tokens = large_walker(tokenizer) or small_walker()
+    text = shipped_grammars()[name].read_text(encoding="utf-8")
+    walker = walking.GrammarWalker(tokens, Grammar.from_file(name), text, ACCEPTED[name])
+    walking.judge(walker, f"{name} {tokenizer}", read)

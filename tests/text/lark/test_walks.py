@@ -11,7 +11,9 @@ from hypothesis.extra.lark import from_lark
 
 from guided import Grammar, Vocabulary
 from guided.text.lark import LexerName
+from tests.text.json_schema.walking import large_walker, small_walker
 from tests.text.lark.matching import GRAMMARS, Peer, accepts, needs_corpora, samples
+from tests.text.lark.walking import GrammarWalker, judge
 
 
 def tokens_of(sample: dict[str, Any]) -> Vocabulary:
@@ -30,15 +32,20 @@ def tokens_of(sample: dict[str, Any]) -> Vocabulary:
     return Vocabulary.from_tokens([*tokens, None], eos=[len(tokens)])
 
 
-@needs_corpora
-@pytest.mark.parametrize("sample", samples(), ids=lambda sample: str(sample["grammar"]))
-def test_each_text_written_by_the_masks_is_parsed_by_lark(sample: dict[str, Any]) -> None:
+def both_readings(sample: dict[str, Any]) -> tuple[Peer, Grammar]:
+    """Return lark's parser of a grammar of the corpora, as the samples declare it, and our own."""
     path = GRAMMARS / sample["grammar"]
     lexer: LexerName = "contextual" if sample["parser"] == "lalr" else "dynamic"
     start = sample["start"]
     indented = sample.get("postlex") is not None
     peer = Peer(path.read_text(), lexer=lexer, start=start, path=path, indented=indented)
-    grammar = Grammar.from_lark(path.read_text(), start=start, lexer=lexer, path=path)
+    return peer, Grammar.from_lark(path.read_text(), start=start, lexer=lexer, path=path)
+
+
+@needs_corpora
+@pytest.mark.parametrize("sample", samples(), ids=lambda sample: str(sample["grammar"]))
+def test_each_text_written_by_the_masks_is_parsed_by_lark(sample: dict[str, Any]) -> None:
+    peer, grammar = both_readings(sample)
     vocabulary = tokens_of(sample)
     automaton = grammar.compile(vocabulary)
     source = random.Random(3)
@@ -61,6 +68,19 @@ def test_each_text_written_by_the_masks_is_parsed_by_lark(sample: dict[str, Any]
 
 # Their texts have an end that is seldom met at random.
 SELDOM_COMPLETE = ("lark/verilog.lark", "lark/own_query.lark")
+
+
+@needs_corpora
+@pytest.mark.nightly
+@pytest.mark.parametrize("name", ["smollm2", "qwen"])
+@pytest.mark.parametrize("sample", samples(), ids=lambda sample: str(sample["grammar"]))
+def test_so_is_each_of_very_many_with_a_real_tokenizer(sample: dict[str, Any], name: str) -> None:
+    peer, grammar = both_readings(sample)
+    text = (GRAMMARS / sample["grammar"]).read_text()
+    tokens = large_walker(name) or small_walker()
+    walker = GrammarWalker(tokens, grammar, text, sample["accept"])
+    judge(walker, f"{sample['grammar']} {name}", peer.parser.parse)
+
 
 UNAMBIGUOUS = {
     "json": r"""
