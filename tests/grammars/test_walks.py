@@ -158,7 +158,8 @@ def read_by_lark(name: str, text: str) -> None:
         lark_parser(name).parse(text)
 
 
-def judge(name: str, count: int, seed: int) -> None:
+def judge(name: str, count: int, seed: int, share: float = 1 / 4) -> None:
+    """Read what so many walks have written, of which that share must find an end."""
     walker = Walker(name)
     texts = [walker.walk(random.Random(f"{seed} {number}")) for number in range(count)]
     finished = [text for text in texts if text is not None]
@@ -168,14 +169,17 @@ def judge(name: str, count: int, seed: int) -> None:
             READERS[name](text)
         except Exception as error:
             pytest.fail(f"{text!r}: {error}")
-    assert len(finished) > count / 4
+    assert len(finished) > count * share
     assert len(set(finished)) > count / 10
 
 
 @pytest.mark.parametrize("name", READERS)
 def test_what_is_written_can_be_read(name: str) -> None:
-    # A walk under a LALR parser meets many states.
-    judge(name, 10 if shipped_grammars()[name].suffix == ".lark" else 40, 0)
+    # A walk under a LALR parser meets many states, and in blocks and brackets few find their end.
+    if shipped_grammars()[name].suffix == ".lark":
+        judge(name, 16, 0, share=1 / 10)
+    else:
+        judge(name, 40, 0)
 
 
 @pytest.mark.nightly
