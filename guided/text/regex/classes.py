@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass
 from functools import cache
 from typing import Literal
@@ -54,11 +55,26 @@ def shorthand(letter: str, flags: Flags) -> Ranges:
         return {"d": DIGITS, "w": WORD, "s": PYTHON_SPACE}[letter]
     match letter:
         case "d":
-            return category("Nd")
+            return _known_here(category("Nd"), str.isdecimal)
         case "w":
-            return union(union(category("L"), category("N")), ((0x5F, 0x5F),))
+            letters = _known_here(union(category("L"), category("N")), str.isalnum)
+            return union(letters, ((0x5F, 0x5F),))
         case _:
             return union(category("Zs"), _PYTHON_UNICODE_BLANKS)
+
+
+def _known_here(ranges: Ranges, holds: Callable[[str], bool]) -> Ranges:
+    """Leave out characters that the `re` of this Python does not know, as its Unicode is older."""
+    known: list[tuple[int, int]] = []
+    for low, high in ranges:
+        for code in range(low, high + 1):
+            if not holds(chr(code)):
+                continue
+            if known and known[-1][1] == code - 1:
+                known[-1] = (known[-1][0], code)
+            else:
+                known.append((code, code))
+    return normalize(known)
 
 
 def _ecma_shorthand(letter: str, flags: Flags) -> Ranges:

@@ -82,3 +82,11 @@ def test_algebra_of_ranges_is_that_of_sets() -> None:
     assert members(subtract(first, second)) == members(first) - members(second)
     assert complement(complement(first)) == first
     assert not any(0xD800 <= code <= 0xDFFF for code in members(complement(first)))
+
+
+@pytest.mark.parametrize("letter", ["d", "w", "s"])
+def test_the_unicode_classes_of_python_are_those_of_the_python_that_runs(letter: str) -> None:
+    matches = re.compile(rf"\{letter}").match
+    codes = [code for code in range(sys.maxunicode + 1) if not 0xD800 <= code < 0xE000]
+    ours = members(shorthand(letter, Flags("python", unicode=True)))
+    assert ours == {code for code in codes if matches(chr(code))}
