@@ -24,7 +24,7 @@ from guided import Grammar
 from guided._core import Arena
 from guided.grammar.files import shipped_grammars
 from guided.text.regex import compile_regex
-from guided.text.regex.parsing import _no_search_for_collisions
+from guided.text.regex.parsing import no_search_for_collisions
 from tests.grammars.samples import ACCEPTED
 from tests.grammars.walking import Walker
 from tests.text.json_schema.walking import large_walker, small_walker
@@ -149,7 +149,7 @@ def lark_parser(name: str) -> Any:
         tab_len = 8
 
     text = shipped_grammars()[name].read_text(encoding="utf-8")
-    with _no_search_for_collisions():
+    with no_search_for_collisions():
         return Lark(text, parser="lalr", postlex=Lines() if "_INDENT" in text else None)
 
 

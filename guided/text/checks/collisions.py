@@ -13,7 +13,7 @@ from guided.text.checks.finding import Finding, found_in
 from guided.text.checks.outline import Outline
 from guided.text.checks.spelled import quoted
 from guided.text.regex import compile_regex
-from guided.text.regex.parsing import _no_search_for_collisions
+from guided.text.regex.parsing import no_search_for_collisions
 
 if TYPE_CHECKING:
     from lark import Lark
@@ -53,7 +53,7 @@ def build_parser(outline: Outline, lexer: str, path: str | None) -> Lark | None:
     postlex = PythonIndenter() if "_INDENT" in outline.external else None
     chosen: Any = lexer
     try:
-        with _no_search_for_collisions():
+        with no_search_for_collisions():
             return Lark(
                 outline.text,
                 start=outline.start,

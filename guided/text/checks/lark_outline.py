@@ -19,7 +19,7 @@ from guided.text.checks.outline import (
     Text,
 )
 from guided.text.checks.regex_outline import pattern_parts
-from guided.text.regex.parsing import _no_search_for_collisions
+from guided.text.regex.parsing import no_search_for_collisions
 
 if TYPE_CHECKING:
     from lark import Token, Tree
@@ -37,7 +37,7 @@ def outline_lark(text: str, *, start: str = "start") -> Outline:
     from lark.exceptions import UnexpectedInput
 
     loader: Any = load_grammar  # its parts have no types
-    with _no_search_for_collisions():
+    with no_search_for_collisions():
         parser = loader._get_parser()
     try:
         tree = parser.parse(f"{text}\n", "start")

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 from guided.errors import LimitError
 from guided.text.gbnf.messages import explain
-from guided.text.regex.parsing import _no_search_for_collisions
+from guided.text.regex.parsing import no_search_for_collisions
 
 if TYPE_CHECKING:
     from lark import Lark, Token, Tree
@@ -61,7 +61,7 @@ def _parser() -> Lark:
     from lark import Lark
 
     text = files("guided.text.gbnf").joinpath("gbnf.lark").read_text("utf-8")
-    with _no_search_for_collisions():
+    with no_search_for_collisions():
         return Lark(text, parser="lalr", lexer="basic", postlex=_Lines(), maybe_placeholders=False)
 
 

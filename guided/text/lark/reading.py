@@ -29,7 +29,7 @@ from guided.text.lark.sizes import (
 from guided.text.lark.source import Source
 from guided.text.lark.syntax_errors import explain_syntax
 from guided.text.lark.unordered import write_out
-from guided.text.regex.parsing import _no_search_for_collisions
+from guided.text.regex.parsing import no_search_for_collisions
 
 if TYPE_CHECKING:
     from lark.grammar import Rule
@@ -93,7 +93,7 @@ def read_grammar(
     files = Files(source, import_paths)
     known: list[str] = []
     try:
-        with _no_search_for_collisions(), warnings.catch_warnings():
+        with no_search_for_collisions(), warnings.catch_warnings():
             warnings.simplefilter("ignore", FutureWarning)  # of `re`, on sets within sets
             return _read(source, start, files, extensions, known)
     except GuidedError:

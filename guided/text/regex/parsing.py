@@ -29,7 +29,7 @@ def _parser(grammar: str) -> Lark:
 
     folder = files("guided.text.regex")
     text = "\n".join(folder.joinpath(name).read_text("utf-8") for name in _FILES[grammar])
-    with _no_search_for_collisions():
+    with no_search_for_collisions():
         return Lark(
             text,
             start="alternatives",
@@ -40,7 +40,7 @@ def _parser(grammar: str) -> Lark:
 
 
 @contextmanager
-def _no_search_for_collisions() -> Iterator[None]:
+def no_search_for_collisions() -> Iterator[None]:
     """Keep lark from comparing all terminals with each other, for which it has no option.
 
     It does so where interegular is installed, and takes 300 ms for it, most of them for the grammar
