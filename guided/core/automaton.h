@@ -243,6 +243,8 @@ class Machine : private Expander {
     ByteSet stack_first(uint32_t cont);
     const std::vector<Head>& stack_heads(uint32_t cont, uint8_t byte);
     uint32_t stack_behind(uint32_t cont);
+    const ByteSet& bytes_after(uint32_t node);
+    bool may_follow(uint32_t behind, uint32_t node);
     void offer_leaves(uint32_t stack, std::span<const LalrParts::Leaf> leaves,
                       std::vector<Head>& heads);
     bool is_dead_end(uint32_t cont, uint32_t guard);
@@ -355,6 +357,7 @@ class Machine : private Expander {
     std::unordered_map<uint32_t, std::unique_ptr<Parser>> parsers_;  // by node
     std::unordered_map<uint64_t, std::vector<Head>> stack_heads_;    // by stack and byte
     std::unordered_map<uint64_t, uint32_t> lines_;                   // by stack and column: stack
+    std::unordered_map<uint32_t, ByteSet> bytes_after_;              // by lexeme
     std::unordered_map<uint32_t, uint32_t> newline_leaves_;          // by node
     std::unordered_map<uint32_t, uint32_t> behind_;  // by stack: what follows the parser
     size_t stack_bytes_ = 0;                         // of stack_heads_ and lines_

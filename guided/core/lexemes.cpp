@@ -10,6 +10,7 @@
 // is the stack after that, so it is found once, ahead of the text. Lexemes of a newline are fed
 // where they end instead, as the indentation is only known there.
 #include <algorithm>
+#include <bit>
 
 #include "automaton.h"
 #include "errors.h"
@@ -345,6 +346,61 @@ ByteSet Machine::first(uint32_t state) {
     return bytes;
 }
 
+// The bytes that can follow some text of a lexeme without making it longer.
+const ByteSet& Machine::bytes_after(uint32_t node) {
+    constexpr size_t kMost = 2'000;  // states looked at; above, any byte is taken to do
+    auto [at, fresh] = bytes_after_.try_emplace(node);
+    if (!fresh) return at->second;
+    ByteSet after;
+    Terminal& lexeme = *leaf(node).terminal;
+    std::vector<uint32_t> reached{Terminal::kStart};
+    std::vector<bool> seen(2, true);
+    for (size_t i = 0; i < reached.size() && after.count() < 256; ++i) {
+        if (reached.size() > kMost) after.add_range(0, 255);
+        if (lexeme.accepting(reached[i])) after |= guard_bytes(guard_behind(0, node, reached[i]));
+        lexeme.allowed(reached[i]).for_each([&](uint8_t byte) {
+            uint32_t to = lexeme.next(reached[i], byte);
+            if (to >= seen.size()) seen.resize(to + to / 2 + 1, false);
+            if (!seen[to]) reached.push_back(to);
+            seen[to] = true;
+        });
+    }
+    return bytes_after_[node] = after;
+}
+
+// Something can follow the lexeme `node` on the stack behind it. A comment up to the end of its
+// line must not begin where the line may not end. Only lexemes that leave little room are looked
+// at.
+bool Machine::may_follow(uint32_t behind, uint32_t node) {
+    constexpr int kRoom = 64;  // ASCII bytes that may follow: all but letters and digits, say
+    auto room = [](const ByteSet& bytes) {
+        return std::popcount(bytes.word(0)) + std::popcount(bytes.word(1));
+    };
+    const ByteSet after = bytes_after(node);
+    if (room(after) >= kRoom || conts().is_union(behind) || stack_behind(behind) != kNone)
+        return true;
+    auto f = conts().frame(behind);
+    Parser& p = parser(f.node);
+    const LalrParts& parts = p.parts;
+    std::vector<uint32_t> symbols;
+    bool found = false;
+    after.for_each([&](uint8_t byte) {
+        for (uint32_t i : leaves_on(p, f.minimum - 1, byte)) {
+            const auto& l = parts.states[f.minimum - 1].leaves[i];
+            if (l.symbol == LalrParts::kIgnored)
+                found = found || (l.node != node && room(bytes_after(l.node)) >= kRoom);
+            else if (parts.indents && l.symbol == parts.indentation.newline)
+                found = found || environments_[f.maximum][0] || feed_one(behind, l.symbol) != kNone;
+            else symbols.push_back(l.symbol);
+        }
+    });
+    if (found) return true;
+    std::sort(symbols.begin(), symbols.end());
+    symbols.erase(std::unique(symbols.begin(), symbols.end()), symbols.end());
+    feed(behind, symbols, [&](uint32_t, uint32_t) { found = true; });
+    return found;
+}
+
 // The heads of some leaves of the state on top, as far as the stack takes them.
 void Machine::offer_leaves(uint32_t cont, std::span<const LalrParts::Leaf> leaves,
                            std::vector<Head>& heads) {
@@ -360,7 +416,7 @@ void Machine::offer_leaves(uint32_t cont, std::span<const LalrParts::Leaf> leave
     for (const auto& l : leaves) {
         if (l.node == Arena::kNeverNode) continue;
         if (l.symbol == LalrParts::kIgnored) {
-            offer(l.node, cont);
+            if (may_follow(cont, l.node)) offer(l.node, cont);
         } else if (parts.indents && l.symbol == parts.indentation.newline) {
             if (environments_[top.maximum][0] || feed_one(cont, l.symbol) != kNone)
                 offer(newline_leaf(l.node), cont);
@@ -383,7 +439,8 @@ void Machine::offer_leaves(uint32_t cont, std::span<const LalrParts::Leaf> leave
         if (stacks.empty()) continue;
         uint32_t behind = conts().unite(stacks);
         for (const auto& l : leaves)
-            if (l.symbol == symbol && l.node != Arena::kNeverNode) offer(l.node, behind);
+            if (l.symbol == symbol && l.node != Arena::kNeverNode && may_follow(behind, l.node))
+                offer(l.node, behind);
     }
 }
 
