@@ -148,7 +148,7 @@ class Machine : private Expander {
                                        // must not match longer
         uint32_t run = 0;              // kRunMinus: the node of the run itself; kLexeme: its node
         bool closed = false;           // kRecorded: no text of it begins another
-        bool newline = false;          // kLexeme: it ends in an indentation (lexemes.cpp)
+        bool newline = false;          // kLexeme: it ends in an indentation (parsers.cpp)
     };
     struct State {
         std::atomic<const Row*> row{nullptr};
@@ -217,15 +217,18 @@ class Machine : private Expander {
     General general(uint32_t cont);
     bool generalizes(uint32_t node);
     const Row* general_row(uint32_t state);
-    bool reads(const std::vector<Head>& from, uint32_t token);
+    bool reads(std::vector<Head> from, std::string_view bytes);
 
     // lexemes.cpp
     uint32_t advance_guard(uint32_t guard, uint8_t byte);
     const ByteSet& guard_bytes(uint32_t guard);
     uint32_t guard_behind(uint32_t guard, uint32_t node, uint32_t state);
+    uint32_t find_guard(uint32_t guard, uint32_t node, uint32_t state);
+    const ByteSet& bytes_after(uint32_t node);
     bool is_hopeless(uint32_t behind, uint32_t guard);
     void step_lexeme(Head head, uint8_t byte, std::vector<Head>& out);
     uint32_t newline_leaf(uint32_t node);
+    // parsers.cpp
     struct Parser {
         LalrParts parts;
         std::vector<ByteSet> first;  // by state: the bytes that begin some lexeme of it
@@ -236,14 +239,12 @@ class Machine : private Expander {
     };
     Parser& parser(uint32_t node);
     Parser& find_parser(uint32_t node);
-    uint32_t find_guard(uint32_t guard, uint32_t node, uint32_t state);
     const LalrParts& lalr(uint32_t node) { return parser(node).parts; }
     const std::vector<uint32_t>& leaves_on(Parser& parser, uint32_t state, uint8_t byte);
     bool is_stack(uint32_t cont) const;
     ByteSet stack_first(uint32_t cont);
     const std::vector<Head>& stack_heads(uint32_t cont, uint8_t byte);
     uint32_t stack_behind(uint32_t cont);
-    const ByteSet& bytes_after(uint32_t node);
     bool may_follow(uint32_t behind, uint32_t node);
     void offer_leaves(uint32_t stack, std::span<const LalrParts::Leaf> leaves,
                       std::vector<Head>& heads);
@@ -274,6 +275,11 @@ class Machine : private Expander {
     // stack in `state` once a newline is fed to it, at the column in `other`.
     static constexpr uint32_t kDeferred = kNone - 1, kStacked = kNone - 2, kLined = kNone - 3;
     static bool is_deferred(const Head& h) { return h.node >= kLined; }
+    // It is walked as it is: under a guard no table is of use, and a stack offers its lexemes byte
+    // by byte; a newline is fed to one only where code follows.
+    static bool is_walked(const Head& h) {
+        return h.node == kLined || (h.node == kStacked && h.guard);
+    }
     bool feed_line(Head& lined);
     void expand(const Head& deferred, std::vector<Head>& out);
 

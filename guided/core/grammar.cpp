@@ -2,7 +2,6 @@
 
 #include <algorithm>
 #include <atomic>
-#include <set>
 
 #include "errors.h"
 #include "lalr.h"

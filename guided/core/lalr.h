@@ -2,7 +2,7 @@
 //
 // The node is a parser: a stack of states, and in the state on top the lexemes that may come next.
 // A lexeme that was read is fed to the stack: reductions, then a shift. The stack stands in the
-// continuation, one frame a state (lexemes.cpp), so that equal stacks are one and several readings
+// continuation, one frame a state (parsers.cpp), so that equal stacks are one and several readings
 // of a text share what they have in common.
 //
 // With Lark's Indenter a stack also carries an environment: the open brackets and the indentations.

@@ -34,9 +34,7 @@ void Machine::collect(uint32_t trie_node, size_t depth, size_t begin, size_t end
     size_t open = stack_.size();
     for (size_t i = begin; i < end; ++i) {
         Head h = stack_[i];
-        // Under a guard no table is of use, and a stack offers its lexemes byte by byte.
-        if (is_deferred(h) && h.node != kLined && !(h.node == kStacked && h.guard))
-            expand(h, stack_);
+        if (is_deferred(h) && !is_walked(h)) expand(h, stack_);
         else stack_.push_back(h);
     }
     size_t top = stack_.size();
@@ -64,8 +62,7 @@ void Machine::collect(uint32_t trie_node, size_t depth, size_t begin, size_t end
             if (!tables || on_guess_ || trie[node].subtree < kLargeSubtree) return false;
             bool any = false;
             for (size_t i = from; i < to && !any; ++i)
-                any = is_deferred(stack_[i]) ? stack_[i].node != kLined &&
-                                                   !(stack_[i].node == kStacked && stack_[i].guard)
+                any = is_deferred(stack_[i]) ? !is_walked(stack_[i])
                                              : leaf(stack_[i].node).terminal != nullptr;
             if (any) collect(node, below, from, to, mask);
             return any;
@@ -175,10 +172,7 @@ bool Machine::collect_lexeme(uint32_t trie_node, size_t depth, const Head& h, Ma
     Table& table = info.terminal->table(*vocabulary_, trie_node, depth, h.state, Table::kLexeme);
     if (table.has_many_exits()) return false;
     auto add_read = [&](uint32_t token) {  // if it is read to its end
-        std::vector<Head> alone{h};
-        bool complete;
-        if (run_through(alone, vocabulary_->bytes(token).substr(depth), complete))
-            mask.add(token, on_guess_);
+        if (reads({h}, vocabulary_->bytes(token).substr(depth))) mask.add(token, on_guess_);
     };
     Table::Inside inside = table.inside(kNone);
     mask.tokens.insert(mask.tokens.end(), inside.tokens.begin(), inside.tokens.end());
@@ -247,9 +241,7 @@ bool Machine::collect_lines(const Head& h, Table& table, size_t depth, Mask& mas
                               if (code == std::string_view::npos ||
                                   text.find('\n', code) == std::string_view::npos)
                                   return true;
-                              std::vector<Head> alone{h};
-                              bool complete;
-                              return run_through(alone, text, complete);
+                              return reads({h}, text);
                           });
         if (!kept) return false;
     }
@@ -304,9 +296,7 @@ void Machine::drop_removed(uint32_t trie_node, size_t depth, const Head& h, cons
     std::sort(suspects.begin(), suspects.end());
     std::erase_if(tokens, [&](uint32_t token) {
         if (!std::binary_search(suspects.begin(), suspects.end(), token)) return false;
-        std::vector<Head> alone{h};
-        bool complete;
-        return !run_through(alone, vocabulary_->bytes(token).substr(depth), complete);
+        return !reads({h}, vocabulary_->bytes(token).substr(depth));
     });
 }
 
@@ -370,7 +360,8 @@ const Row& Machine::row_locked(uint32_t state, bool general) {
     } else if (!mask.guesses.empty()) {
         auto again = heads(state);
         std::vector<Head> here(again.begin(), again.end());
-        std::erase_if(mask.guesses, [&](uint32_t token) { return reads(here, token); });
+        std::erase_if(mask.guesses,
+                      [&](uint32_t token) { return reads(here, vocabulary_->bytes(token)); });
         std::sort(mask.guesses.begin(), mask.guesses.end());
         std::erase_if(mask.tokens, [&](uint32_t token) {
             return std::binary_search(mask.guesses.begin(), mask.guesses.end(), token);

@@ -9,7 +9,6 @@
 // the list of values unknown; a token that completes a second recorded text on top of that is
 // rare, is noticed (`guessed_`), and read by itself.
 #include <algorithm>
-#include <set>
 
 #include "automaton.h"
 #include "errors.h"
@@ -457,7 +456,9 @@ const Row* Machine::general_row(uint32_t state) {
     const Row* row = &row_locked(known, true);
     if (auto guesses = guesses_.find(known); guesses != guesses_.end())
         suspects.insert(suspects.end(), guesses->second.begin(), guesses->second.end());
-    std::erase_if(suspects, [&](uint32_t token) { return !row->has(token) || reads(here, token); });
+    std::erase_if(suspects, [&](uint32_t token) {
+        return !row->has(token) || reads(here, vocabulary_->bytes(token));
+    });
     if (suspects.empty()) return row;
     std::sort(suspects.begin(), suspects.end());
     suspects.erase(std::unique(suspects.begin(), suspects.end()), suspects.end());
@@ -465,10 +466,10 @@ const Row* Machine::general_row(uint32_t state) {
     return rows_.back().get();
 }
 
-bool Machine::reads(const std::vector<Head>& from, uint32_t token) {
-    std::vector<Head> work = from;
+// The heads take all of `bytes`.
+bool Machine::reads(std::vector<Head> from, std::string_view bytes) {
     bool complete;
-    return run_through(work, vocabulary_->bytes(token), complete);
+    return run_through(from, bytes, complete);
 }
 
 }  // namespace guided
