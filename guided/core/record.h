@@ -208,6 +208,7 @@ class Record {
     bool has_texts(const Progress& p, const Texts& texts) const;
     bool feasible_in_turn(const Progress& p) const;
     std::vector<uint32_t> needed_slots(const Progress& p) const;
+    bool can_fill(const Progress& p, uint32_t slot) const;
     bool feasible_by_choice(const Progress& p) const;
     bool reaches(const Progress& p, std::span<const uint32_t> needed,
                  std::span<const uint32_t> optional, std::span<const uint32_t> many) const;

@@ -129,3 +129,15 @@ def test_where_a_later_item_has_few_texts_only_these_are_looked_at() -> None:
             assert allowed == [
                 token for token in range(END + 1 + len(words)) if arrays.can_accept(token)
             ]
+
+
+def test_a_slot_that_owes_one_that_is_past_does_not_make_up_the_number() -> None:
+    members = (
+        (0, literal('"ab"'), "ab", False, ((0, EMPTY),)),
+        (1, literal('"a"'), None, True, ((0, EMPTY),)),
+        (2, literal('"b"'), "b", False, ((0, EMPTY),)),
+    )
+    slots = ((False, False, ()), (False, True, ()), (False, True, (0,)))
+    objects = matcher(("record", OBJECT, slots, members, "later", 2, None, (), ()))
+    assert allowed_after(objects, '{"a') == "b"
+    assert objects.allowed_bytes() == b"b"
