@@ -9,7 +9,7 @@ import pytest
 import torch
 
 from guided.decoding import load
-from guided.errors import GuidedError, UnsupportedError
+from guided.errors import GuidedError
 from tests.decoding.tiny_model import tiny_network, tiny_tokenizer
 
 
@@ -59,13 +59,6 @@ def test_a_loaded_model_is_taken_with_its_tokenizer(saved: Path) -> None:
 def test_a_loaded_model_without_tokenizer_is_refused() -> None:
     with pytest.raises(TypeError, match=r"guided\.load\(model, tokenizer\)"):
         load(tiny_network())
-
-
-def test_a_gguf_file_is_refused() -> None:
-    with pytest.raises(UnsupportedError) as caught:
-        load("some/model.gguf")
-    assert caught.value.keyword == ".gguf"
-    assert "GGUF files are not supported, found 'some/model.gguf'" in str(caught.value)
 
 
 def test_a_folder_without_a_model_is_named(tmp_path: Path) -> None:
