@@ -8,6 +8,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property
+from itertools import pairwise
 from typing import Any
 
 import torch
@@ -169,7 +170,7 @@ class Batch:
         """The first of `slots` where they are consecutive, else None."""
         slots = self.slot_list
         consecutive = slots[-1] - slots[0] == len(slots) - 1 and all(
-            later - earlier == 1 for earlier, later in zip(slots, slots[1:], strict=False)
+            later - earlier == 1 for earlier, later in pairwise(slots)
         )
         return slots[0] if consecutive else None
 

@@ -57,14 +57,14 @@ class Head:
         self.rows, self.tokens, self._allowed, self.was_called = rows, None, allowed, False
         original = self.embedding.__dict__.get("forward")
         forward = self.embedding.forward
-        self.embedding.forward = lambda hidden: self._forward(hidden, forward)  # type: ignore[method-assign]
+        self.embedding.forward = lambda hidden: self._forward(hidden, forward)
         try:
             yield self
         finally:
             if original is None:
                 del self.embedding.__dict__["forward"]
             else:
-                self.embedding.forward = original  # type: ignore[method-assign]
+                self.embedding.forward = original
             self._allowed = None
 
     def _forward(self, hidden: Tensor, forward: Callable[[Tensor], Tensor]) -> Tensor:

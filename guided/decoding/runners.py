@@ -7,7 +7,7 @@ from typing import Literal, TypeAlias
 from guided.decoding.model import Model
 from guided.decoding.models import Runner
 from guided.decoding.models.llama_cpp import LlamaCppNetwork
-from guided.decoding.models.llama_cpp_runner import LlamaCppRunner
+from guided.decoding.models.llama_cpp_runner import SEQUENCES, LlamaCppRunner
 from guided.decoding.models.opening import open_transformers_runner
 from guided.decoding.pages import CacheOptions
 from guided.errors import UnsupportedError
@@ -22,6 +22,7 @@ def open_runner(
     memory: int | None = None,
     cache: CacheKind = "paged",
     kv_dtype: CacheDtype | None = None,
+    max_batch: int = SEQUENCES,
 ) -> Runner:
     """Make a runner with a cache of its own.
 
@@ -30,6 +31,7 @@ def open_runner(
         memory: bytes for keys and values; None: what the model's context and the device suggest.
         cache: "paged", or "contiguous", one block a sequence.
         kv_dtype: "int8" or "fp8"; None: the dtype of the model.
+        max_batch: the most sequences at a time; llama.cpp makes room for so many.
 
     Raises:
         ValueError: an argument is none of these.
@@ -47,4 +49,4 @@ def open_runner(
             page="docs/decoding.md",
             mend="leave out cache",
         )
-    return LlamaCppRunner(network, memory=memory, kv_dtype=kv_dtype)
+    return LlamaCppRunner(network, memory=memory, kv_dtype=kv_dtype, sequences=max_batch)

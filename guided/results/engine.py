@@ -90,7 +90,9 @@ class Engine:
         if memory is not None:
             check_count("memory", memory)
         if runner is None:
-            runner = open_runner(model, memory=memory, cache=cache, kv_dtype=kv_dtype)
+            runner = open_runner(
+                model, memory=memory, cache=cache, kv_dtype=kv_dtype, max_batch=max_batch
+            )
         if token_budget is None:
             usual = TOKEN_BUDGET.get(runner.device.type, TOKEN_BUDGET["cuda"])
             token_budget = max(usual, max_batch)
@@ -202,7 +204,10 @@ class Engine:
         self._driver.start()
 
     def close(self) -> None:
-        """Cancel all requests and give the cache back. Closing twice does nothing."""
+        """Cancel all requests and forget what is cached; closing twice does nothing.
+
+        The memory of the cache goes with the engine.
+        """
         self._driver.close()
         self._compilers.shutdown(wait=False, cancel_futures=True)
 

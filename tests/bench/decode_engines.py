@@ -14,7 +14,7 @@ import guided
 
 # As the peers write JSON without free white space; no text ends before it is cut.
 SCHEMAS: dict[str, dict[str, Any]] = {
-    "string": {"type": "string", "minLength": 4000},
+    "string": {"type": "string", "minLength": 1500},
     "records": {
         "type": "array",
         "minItems": 500,
@@ -33,7 +33,7 @@ SCHEMAS: dict[str, dict[str, Any]] = {
 }
 # The same two for llama.cpp's own grammars.
 GBNF = {
-    "string": r"""root ::= "\"" char{4000,} "\""
+    "string": r"""root ::= "\"" char{1500,} "\""
 char ::= [^"\\\x00-\x1f] | "\\" (["\\/bfnrt] | "u" [0-9a-fA-F]{4})
 """,
     "records": r"""root ::= "[" item (", " item){499,} "]"

@@ -88,6 +88,7 @@ def test_the_decode_benchmark_runs_as_a_script(tmp_path: Path) -> None:
     assert "| records, batch 1, float32 " in drawn
 
 
+@pytest.mark.nightly
 @pytest.mark.llama
 def test_it_compares_with_llama_cpp(tmp_path: Path) -> None:
     pytest.importorskip("llama_cpp", reason="the extra `llama` is not installed")

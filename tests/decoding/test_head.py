@@ -75,7 +75,7 @@ def test_the_head_is_put_back_after_a_failure() -> None:
 def test_a_forward_that_was_replaced_already_is_kept() -> None:
     embedding = nn.Linear(6, 40)
     own = embedding.forward
-    embedding.forward = lambda hidden: own(hidden) + 1  # type: ignore[method-assign]
+    embedding.forward = lambda hidden: own(hidden) + 1  # type: ignore[method-assign, assignment]
     replaced = embedding.forward
     hidden = torch.randn(1, 3, 6)
     head = Head(embedding)

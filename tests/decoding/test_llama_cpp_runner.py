@@ -23,7 +23,7 @@ from guided.decoding.models.llama_cpp_runner import (
     common_length,
     count_cells,
 )
-from guided.errors import GuidedError, UnsupportedError
+from guided.errors import GuidedError, LimitError, UnsupportedError
 from tests.decoding.tiny_gguf import FAMILIES, WINDOW, tiny_network, write_gguf
 from tests.decoding.tiny_model import VOCABULARY
 
@@ -318,11 +318,12 @@ def test_memory_becomes_cells() -> None:
     assert count_cells(1 << 17, 1 << 20, None) == 8192  # 1 GiB
     assert count_cells(100, 8192, 100_000) == 768
     assert count_cells(0, None, None) == 1 << 16
-    with pytest.raises(GuidedError) as caught:
+    with pytest.raises(LimitError) as caught:
         count_cells(100, 8192, 25_000)
     assert str(caught.value) == (
-        "25,000 bytes hold keys and values of 250 tokens; 256 are the least\n"
-        "  mend: give memory=25,600 or more"
+        "llama.cpp keeps at least 256 tokens, whose keys and values take 25600 bytes:"
+        " over the limit of 25000 bytes\n"
+        "  mend: raise memory (now 25000)"
     )
 
 

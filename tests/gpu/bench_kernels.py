@@ -65,7 +65,7 @@ def measure_decode(
     order = (torch.randperm(batch * count) + 1).view(batch, count)
     rows = [SequenceRows([0], context, numbers.tolist()) for numbers in order]
     packed = Batch(rows, PAGE, torch.device("cuda", 0))
-    query = torch.randn(batch, HEADS, HEAD, device="cuda", dtype=dtype)
+    query = pages.rotate(torch.randn(batch, HEADS, HEAD, device="cuda", dtype=dtype))
 
     def ours() -> torch.Tensor:
         return triton_attention.attend(query, pages, packed, scale=HEAD**-0.5)

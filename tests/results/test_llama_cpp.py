@@ -62,6 +62,32 @@ def test_a_stream_is_the_text_of_generate(tiny: guided.Model) -> None:
     assert "".join(stream(tiny, "abc", **options)) == generate(tiny, "abc", **options).text
 
 
+def test_a_cache_too_small_for_all_changes_no_text(tiny: guided.Model) -> None:
+    options: Any = {"regex": "[a-f]{60}", "max_tokens": 70}
+    prompts = [letter * 20 for letter in "abcdefgh"]
+    alone = [generate(tiny, prompt, **options).text for prompt in prompts]
+    engine = guided.Engine(tiny, max_batch=4, memory=1 << 15)  # 256 tokens, but of a state
+    requests = [engine.submit(prompt, **options) for prompt in prompts]
+    assert [request.result().text for request in requests] == alone
+    engine.close()
+
+
+def test_as_many_run_at_a_time_as_the_engine_is_asked_for(tiny: guided.Model) -> None:
+    engine = guided.Engine(tiny, max_batch=70, memory=1 << 20)
+    requests = [engine.submit(str(number), regex="[a-c]{4}") for number in range(70)]
+    assert {request.result().stats.batch for request in requests} == {70}
+    engine.close()
+    with pytest.raises(guided.GuidedError, match="sequences of this model at a time, 300 are"):
+        guided.Engine(tiny, max_batch=300)
+
+
+def test_a_cache_that_llama_cpp_does_not_have_is_refused(tiny: guided.Model) -> None:
+    for options in ({"cache": "contiguous"}, {"kv_dtype": "fp8"}):
+        wrong: Any = options
+        with pytest.raises(guided.UnsupportedError, match=r"llama\.cpp (has a cache|keeps keys)"):
+            guided.Engine(tiny, **wrong)
+
+
 @pytest.fixture(scope="module")
 def smollm_file() -> Path:
     pytest.importorskip("llama_cpp", reason="the extra `llama` is not installed")

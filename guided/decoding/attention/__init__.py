@@ -8,6 +8,7 @@ from importlib.util import find_spec
 from torch import Tensor
 
 from guided.decoding.attention import torch_attention
+from guided.decoding.attention.rule import Rule
 from guided.decoding.batch import Batch
 from guided.decoding.pages import LayerPages
 
@@ -41,12 +42,12 @@ def attend(
         (T, Hq, Dv) in the dtype of the query; a row that sees nothing is 0.
     """
     query = pages.rotate(query)
-    options = {"window": window, "sinks": sinks, "soft_cap": soft_cap, "sink_logits": sink_logits}
+    rule = Rule(scale=scale, window=window, sinks=sinks, soft_cap=soft_cap, sink_logits=sink_logits)
     if query.is_cuda and has_triton():
         from guided.decoding.attention import triton_attention
 
-        return triton_attention.attend(query, pages, batch, scale=scale, **options)
-    return torch_attention.attend(query, pages, batch, scale=scale, **options)
+        return triton_attention.attend(query, pages, batch, **rule)
+    return torch_attention.attend(query, pages, batch, **rule)
 
 
 @cache

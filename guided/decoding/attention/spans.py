@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from itertools import pairwise
 
 import torch
 from torch import Tensor
@@ -105,7 +106,7 @@ def span(
 
 def is_run(pages: Sequence[int]) -> bool:
     """Whether each page is the one next to the page before it."""
-    return all(later - earlier == 1 for earlier, later in zip(pages, pages[1:], strict=False))
+    return all(later - earlier == 1 for earlier, later in pairwise(pages))
 
 
 def see(

@@ -101,9 +101,8 @@ def attend_span(
     Returns:
         (rows, Hq, Dv).
     """
-    count, query_heads, size = query.shape
-    heads = keys.shape[1]
-    group = query_heads // heads
+    count, heads = len(query), keys.shape[1]
+    group = query.shape[1] // heads
     keys, values = keys.transpose(0, 1), values.transpose(0, 1)  # (H, L, D), (H, L, Dv)
     if soft_cap is not None or sink_logits is not None:
         return attend_openly(query, keys, values, span, scale, soft_cap, sink_logits)
@@ -118,10 +117,7 @@ def attend_span(
             enable_gqa=group > 1,
         )
         return out[0].transpose(0, 1)
-    if count == 1:
-        folded = query.reshape(1, heads, group, size)
-    else:
-        folded = fold(query, heads).unsqueeze(0)  # (1, H, group * rows, D)
+    folded = fold(query, heads).unsqueeze(0)  # (1, H, group * rows, D)
     out = scaled_dot_product_attention(
         folded,
         keys.unsqueeze(0),
@@ -164,8 +160,10 @@ def attend_openly(
 
 
 def fold(query: Tensor, heads: int) -> Tensor:
-    """Make the query heads of a group rows of their key head: (rows, Hq, D) to (H, group * rows, D)."""
+    """Make the heads of a group rows of their key head: (rows, Hq, D) to (H, group * rows, D)."""
     count, query_heads, size = query.shape
+    if count == 1:
+        return query.reshape(heads, query_heads // heads, size)
     grouped = query.reshape(count, heads, query_heads // heads, size)
     return grouped.permute(1, 2, 0, 3).reshape(heads, -1, size)
 

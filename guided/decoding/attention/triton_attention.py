@@ -92,10 +92,10 @@ def attend(
 ) -> Tensor:
     """Attend as `guided.decoding.attention.attend` says: (T, Hq, D) to (T, Hq, Dv).
 
-    Softmax and sums are float32. Products of float32 are not rounded to tf32, and weights keep 16
-    bits of mantissa or more, so the result is that of float64 to about 1e-5 before it is rounded to
-    the dtype of the query. Pages in int8 or fp8 are read as they are. Heads above 256 and float64
-    go to attention by torch operations.
+    The query is rotated already where keys are. Softmax and sums are float32. Products of float32
+    are not rounded to tf32, and weights keep 16 bits of mantissa or more, so the result is that of
+    float64 to about 1e-5 before it is rounded to the dtype of the query. Pages in int8 or fp8 are
+    read as they are. Heads above 256 and float64 go to attention by torch operations.
     """
     widest = max(query.shape[2], pages.values.shape[3])
     if widest > WIDEST_HEAD or query.dtype not in DTYPES:

@@ -3,8 +3,8 @@
 Below AVX-512, torch multiplies bfloat16 matrices of a few rows and more by a loop that is up to ten
 times slower than float32. Here the weights are widened to float32 block by block, in a buffer that
 stays in the processor's cache, and multiplied there. Seen with weights of 1536 x 576, one thread:
-8 rows 1.9 ms by torch and 1.0 ms so, 128 rows 77 ms and 12 ms. The products are added in float32, and
-rounded once, as the instructions would.
+8 rows 1.9 ms by torch and 1.0 ms so, 128 rows 77 ms and 12 ms. The products are added in float32,
+and rounded once, as the instructions would.
 """
 
 from __future__ import annotations
@@ -70,7 +70,7 @@ class WideLinears:
 
 
 def wide_linear(hidden: Tensor, weight: Tensor, bias: Tensor | None, buffer: Tensor) -> Tensor:
-    """Multiply as `torch.nn.functional.linear` does, in float32, and round to the dtype of `hidden`.
+    """Multiply as torch's `linear` does, in float32, and round to the dtype of `hidden`.
 
     Args:
         hidden: (..., in), half precision.

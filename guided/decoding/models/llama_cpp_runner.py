@@ -31,7 +31,7 @@ from guided.decoding.models.llama_cpp.library import collect_errors, reason
 from guided.decoding.models.llama_cpp.network import LlamaCppNetwork
 from guided.decoding.models.llama_cpp.rows import RowBatch
 from guided.decoding.models.protocol import Allowed, Logits, OutOfPages, Piece, RunnerStats
-from guided.errors import GuidedError, UnsupportedError
+from guided.errors import GuidedError, LimitError, UnsupportedError
 
 # Bytes of a number in the cache, by the name it has in llama.cpp. Its q8_0 is int8 with a scale for
 # every 32 numbers.
@@ -83,8 +83,8 @@ class LlamaCppRunner:
         threads: of a forward. None: as many as torch uses.
 
     Raises:
-        GuidedError: the memory does not suffice for anything, there are more sequences than
-            llama.cpp can hold, or it makes no cache.
+        LimitError: the memory does not suffice for anything.
+        GuidedError: llama.cpp cannot hold so many sequences, or makes no cache.
         UnsupportedError: another `kv_dtype`.
     """
 
@@ -411,9 +411,12 @@ def count_cells(token_bytes: float, context: int | None, memory: int | None) -> 
     most = contexts * (context or UNBOUNDED)
     cells = int(min(memory / token_bytes, most)) if token_bytes else UNBOUNDED
     if cells < ROUNDING:
-        raise GuidedError(
-            f"{memory:,} bytes hold keys and values of {cells} tokens; {ROUNDING} are the least",
-            mend=f"give memory={round(ROUNDING * token_bytes):,} or more",
+        least = round(ROUNDING * token_bytes)
+        raise LimitError(
+            f"llama.cpp keeps at least {ROUNDING} tokens, whose keys and values take {least} bytes",
+            limit="bytes",
+            value=memory,
+            option="memory",
         )
     return cells // ROUNDING * ROUNDING
 

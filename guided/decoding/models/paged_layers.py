@@ -17,6 +17,7 @@ from transformers.cache_utils import (
 )
 
 from guided.decoding.attention import attend
+from guided.decoding.attention.rule import Rule
 from guided.decoding.attention.spans import spans_of
 from guided.decoding.attention.torch_attention import attend_packed
 from guided.decoding.batch import Batch
@@ -30,10 +31,10 @@ class NotServed(Exception):
 
 
 class KeysChanged(NotServed):
-    """The model works on keys and values after they were cached, so it must be given all of them."""
+    """The model works on keys and values after they were cached, so it must be given them."""
 
 
-class PagedLayer(CacheLayerMixin):  # type: ignore[misc]
+class PagedLayer(CacheLayerMixin):
     """The pages of one layer, as transformers sees them.
 
     Its tensors are made when the first keys come, as only they tell heads, sizes and device.
@@ -47,7 +48,7 @@ class PagedLayer(CacheLayerMixin):  # type: ignore[misc]
     is_croppable = False
 
     def __init__(self, cache: PagedModelCache, window: int | None) -> None:
-        super().__init__()
+        super().__init__()  # type: ignore[no-untyped-call]
         self.cache = cache
         self.window = window
         self.sinks = 0
@@ -116,7 +117,7 @@ class PagedLayer(CacheLayerMixin):  # type: ignore[misc]
         return -1
 
 
-class PagedModelCache(Cache):  # type: ignore[misc]
+class PagedModelCache(Cache):
     """The layers of a model on our pages.
 
     Args:
@@ -134,7 +135,7 @@ class PagedModelCache(Cache):  # type: ignore[misc]
     """
 
     def __init__(self, config: PreTrainedConfig) -> None:
-        layers = [
+        layers: list[Any] = [
             DummyLayer() if window == "none" else PagedLayer(self, window)
             for window in layer_windows(config)
         ]
@@ -155,8 +156,12 @@ class PagedModelCache(Cache):  # type: ignore[misc]
     @property
     def widest(self) -> int | None:
         """How far the layer sees that sees furthest."""
-        windows = [layer.window for layer in self.paged]
-        return None if None in windows else max(windows, default=None)
+        widest = 0
+        for layer in self.paged:
+            if layer.window is None:
+                return None
+            widest = max(widest, layer.window)
+        return widest
 
     def store(self, kv_dtype: KVDtype | None) -> None:
         """Keep keys and values in this format from the next `resize` on."""
@@ -245,25 +250,27 @@ def guided_attention(
         if not cache.gathers:
             raise KeysChanged("it works on keys and values after they were cached")
         layer = cache.layers[module.layer_idx]  # type: ignore[index]
+    assert isinstance(layer, PagedLayer)
+    assert layer.pages is not None
     cache.attended += 1
     if sliding_window is not None and (layer.window is None or sliding_window < layer.window):
         raise NotServed(
             f"a layer attends over {sliding_window} tokens, and its cache keeps {layer.window}"
         )
     batch = cache.batch.to(query.device)
-    options = {
-        "scale": scaling if scaling is not None else query.shape[3] ** -0.5,
-        "window": layer.window,
-        "sinks": layer.sinks,
-        "soft_cap": softcap,
-        "sink_logits": s_aux,
-    }
+    rule = Rule(
+        scale=scaling if scaling is not None else query.shape[3] ** -0.5,
+        window=layer.window,
+        sinks=layer.sinks,
+        soft_cap=softcap,
+        sink_logits=s_aux,
+    )
     rows = query[0].transpose(0, 1)  # (T, Hq, D)
     if cache.gathers:
         keys, values = key[0].transpose(0, 1), value[0].transpose(0, 1)  # (sum of L, H, D)
-        out = attend_packed(rows, keys, values, batch, **options)
+        out = attend_packed(rows, keys, values, batch, **rule)
     else:
-        out = attend(rows, layer.pages, batch, **options)
+        out = attend(rows, layer.pages, batch, **rule)
     return out.unsqueeze(0), None
 
 

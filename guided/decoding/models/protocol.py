@@ -91,25 +91,32 @@ class OutOfPages(GuidedError):
 
 
 class Runner(Protocol):
-    """A model with its cache. Not thread-safe: one thread drives it.
-
-    Attributes:
-        width: V, the width of the logits.
-        context: the most positions of a sequence; None if the model does not say.
-        device, dtype: of the logits.
-        trees: whether pieces may carry parents.
-    """
+    """A model with its cache. Not thread-safe: one thread drives it."""
 
     @property
-    def width(self) -> int: ...
+    def width(self) -> int:
+        """V, the width of the logits."""
+        ...
+
     @property
-    def context(self) -> int | None: ...
+    def context(self) -> int | None:
+        """The most positions of a sequence; None if the model does not say."""
+        ...
+
     @property
-    def device(self) -> torch.device: ...
+    def device(self) -> torch.device:
+        """Of the logits."""
+        ...
+
     @property
-    def dtype(self) -> torch.dtype: ...
+    def dtype(self) -> torch.dtype:
+        """Of the logits."""
+        ...
+
     @property
-    def trees(self) -> bool: ...
+    def trees(self) -> bool:
+        """Whether pieces may carry parents."""
+        ...
 
     def open(self, prompt: Sequence[int] = ()) -> tuple[int, int]:
         """Begin a sequence; return its handle and how many tokens of `prompt` it holds already.

@@ -42,8 +42,8 @@ def check_against_stock(network: PreTrainedModel, runner: Runner, head: Head) ->
                 for sequence, text, cut in zip((left, right), texts, cuts, strict=True)
                 if cut is not None
             ]
-            values = list(runner.run(pieces).values.split([piece.logits for piece in pieces]))
-            for place, rows in enumerate(values):
+            parts = torch.split(runner.run(pieces).values, [piece.logits for piece in pieces])
+            for place, rows in enumerate(parts):
                 found[place].append(rows)
     finally:
         head.is_linear = is_linear
@@ -77,10 +77,17 @@ def columns_agree(runner: Runner, piece: Piece, stock: Tensor) -> bool:
 
 def stock_logits(network: PreTrainedModel, text: list[int]) -> Tensor:
     """Run the network on a text as transformers does, (T, V)."""
-    tokens = torch.tensor([text], device=network.get_input_embeddings().weight.device)
+    tokens = torch.tensor([text], device=input_device(network))
     with torch.no_grad():
         logits: Tensor = network(input_ids=tokens, use_cache=False).logits
     return logits[0]
+
+
+def input_device(network: PreTrainedModel) -> torch.device:
+    """Return where a network wants its tokens."""
+    weight = network.get_input_embeddings().weight
+    assert isinstance(weight, Tensor)
+    return weight.device
 
 
 def distance(found: Tensor, wanted: Tensor) -> float:

@@ -13,7 +13,7 @@ from torch import Tensor
 from transformers import PreTrainedModel
 
 from guided.decoding.models.protocol import Allowed, Logits, Piece, RunnerStats
-from guided.decoding.models.self_test import distance, stock_logits
+from guided.decoding.models.self_test import distance, input_device, stock_logits
 from guided.errors import GuidedError
 
 _ROOM = 1 << 31  # tokens; these caches grow as they must
@@ -55,7 +55,7 @@ class StockRunner:
         self._states: dict[int, State] = {}
         self._next = 0
         self.dtype: torch.dtype = network.dtype
-        self.device: torch.device = network.get_input_embeddings().weight.device
+        self.device = input_device(network)
         self._stride: int | None = None  # tokens that go on from a cache at a time; None: any
         self._has_cache = True
         text = [

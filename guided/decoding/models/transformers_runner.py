@@ -23,7 +23,7 @@ from guided.decoding.models.paged_layers import (
     running,
 )
 from guided.decoding.models.protocol import Allowed, Logits, Piece, RunnerStats
-from guided.decoding.models.self_test import check_against_stock
+from guided.decoding.models.self_test import check_against_stock, input_device
 from guided.decoding.pages import CacheOptions, PageCache
 from guided.decoding.pages.memory import count_pages
 
@@ -63,8 +63,9 @@ class TransformersRunner:
         self._linears = WideLinears(network)
         self._head = Head(embedding)
         self.dtype: torch.dtype = network.dtype
-        self.device: torch.device = network.get_input_embeddings().weight.device
+        self.device = input_device(network)
         self._model_cache = PagedModelCache(network.config)
+        self._pages = PageCache(1, 1)
         self._prove()
         self._provide()
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Iterable
+from contextlib import suppress
 from pathlib import Path
 
 import torch
@@ -69,8 +70,6 @@ def free_memory(device: torch.device) -> int:
     free = os.sysconf("SC_AVPHYS_PAGES") * os.sysconf("SC_PAGE_SIZE")
     # A container may be allowed less than the machine has.
     limit, used = Path("/sys/fs/cgroup/memory.max"), Path("/sys/fs/cgroup/memory.current")
-    try:
+    with suppress(OSError, ValueError):  # there may be no such limit
         free = min(free, int(limit.read_text()) - int(used.read_text()))
-    except (OSError, ValueError):
-        pass  # no such limit
     return max(0, free)

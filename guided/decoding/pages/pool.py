@@ -1,6 +1,6 @@
 """The page pool: which pages are free, how often each is used, and what the full ones hold.
 
-A page is a place for the keys and values of `size` tokens, in every layer; here it is a number only.
+A page is a place for keys and values of `size` tokens, in every layer; here it is a number only.
 Pages are counted by reference. One whose content is known stays findable when nobody uses it any
 more, until the place is needed: a later prompt with the same beginning takes it over.
 """

@@ -1,8 +1,8 @@
 """The tensors behind the pages of one layer: in the model's dtype, int8 or fp8.
 
 Keys have a few dimensions that are far larger than the others, and a scale for all of them leaves
-little of the small ones. So quantized keys are rotated first by a Hadamard matrix, which spreads the
-large ones over all; the queries are rotated likewise, and the products stay what they were. Source:
+little of the small ones. So quantized keys are rotated first by a Hadamard matrix, which spreads
+the large ones over all; queries are rotated likewise, and products stay what they were. Source:
 Ashkboos et al., "QuaRot: Outlier-Free 4-Bit Inference in Rotated LLMs", NeurIPS 2024. Seen with
 SmolLM2 and int8: a quarter of the divergence from the model's own distribution.
 """
@@ -113,7 +113,7 @@ class LayerPages:
                 target.index_copy_(0, slots, source)
 
     def rotate(self, vectors: Tensor) -> Tensor:
-        """Turn keys or queries (..., D) as the keys of these pages are; twice, and they are back."""
+        """Turn keys or queries (..., D) as the keys here are turned; twice, and they are back."""
         if self.rotation is None:
             return vectors
         return (vectors.float() @ self.rotation).to(vectors.dtype)
@@ -157,13 +157,13 @@ class LayerPages:
 def hadamard(size: int) -> Tensor:
     """Return an orthogonal matrix (size, size) float32 that is symmetric.
 
-    It has a Hadamard matrix, scaled, for each block of the largest power of two that divides `size`.
+    It is a Hadamard matrix, scaled, for each block of the largest power of two in `size`.
     """
     matrix = torch.ones(1, 1)
     while size % (2 * len(matrix)) == 0:
         matrix = torch.cat([torch.cat([matrix, matrix], 1), torch.cat([matrix, -matrix], 1)])
-    blocks = [matrix / math.sqrt(len(matrix))] * (size // len(matrix))
-    return torch.block_diag(*blocks)
+    count = size // len(matrix)
+    return torch.kron(torch.eye(count), matrix / math.sqrt(len(matrix)))
 
 
 def quantize(numbers: Tensor, kv_dtype: KVDtype) -> tuple[Tensor, Tensor]:

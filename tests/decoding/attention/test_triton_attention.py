@@ -64,7 +64,7 @@ def query_of(batch: Batch, heads: int = 4, size: int = 16) -> Tensor:
 def error(batch: Batch, pages: LayerPages, **options: Any) -> float:
     """Return the largest difference from attention in float64."""
     query = query_of(batch)
-    found = triton_attention.attend(query, pages, batch, scale=0.25, **options)
+    found = triton_attention.attend(pages.rotate(query), pages, batch, scale=0.25, **options)
     on_cpu = LayerPages(
         LayerLayout(
             pages.layout.heads,

@@ -55,7 +55,7 @@ class Player:
 
     def run(self, pieces: list[Piece]) -> None:
         """Run chains, and compare all logits."""
-        rows = list(self.runner.run(pieces).values.split([piece.logits for piece in pieces]))
+        rows = torch.split(self.runner.run(pieces).values, [piece.logits for piece in pieces])
         for piece, found in zip(pieces, rows, strict=True):
             text = self.texts[piece.sequence]
             text += piece.tokens

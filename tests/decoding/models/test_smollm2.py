@@ -26,7 +26,18 @@ BEGINNINGS = [
     "Dear people of {}, I am writing because",
     "Q: What do you know about {}?\nA:",
 ]
-PLACES = "France Peru Kenya Norway Japan Ohio Venice Mars Iceland Timbuktu".split()
+PLACES = [
+    "France",
+    "Peru",
+    "Kenya",
+    "Norway",
+    "Japan",
+    "Ohio",
+    "Venice",
+    "Mars",
+    "Iceland",
+    "Timbuktu",
+]
 PROMPTS = [beginning.format(place) for place in PLACES for beginning in BEGINNINGS]
 MEMORY = 256 << 20
 
@@ -74,7 +85,7 @@ def stock_generate(
     written = []
     for prompt in prompts:
         tokens = tokenizer(prompt, return_tensors="pt")
-        out = network.generate(**tokens, max_new_tokens=WRITTEN, do_sample=False)
+        out = network.generate(**tokens, max_new_tokens=WRITTEN, do_sample=False)  # type: ignore[operator]
         written.append(out[0, tokens["input_ids"].shape[1] :].tolist())
     return written
 
