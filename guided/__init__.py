@@ -34,7 +34,7 @@ if TYPE_CHECKING:
     from guided._core import fill_masks
     from guided.decoding import Model, load
     from guided.grammar import Automaton, Grammar, Matcher
-    from guided.masks import allocate_mask, apply_mask
+    from guided.masks import RowMirror, allocate_mask, apply_mask
     from guided.results import Engine, EngineStatistics, Request, Result, Statistics, Stream
     from guided.results.generate import generate
     from guided.results.stream import stream
@@ -52,6 +52,7 @@ _HOME = {
     "Model": "guided.decoding",
     "Request": "guided.results",
     "Result": "guided.results",
+    "RowMirror": "guided.masks",
     "Sampling": "guided.sampling",
     "Statistics": "guided.results",
     "Stream": "guided.results",
@@ -78,6 +79,7 @@ __all__ = [
     "Request",
     "Result",
     "RollbackError",
+    "RowMirror",
     "Sampling",
     "SchemaError",
     "ShapeError",

@@ -111,7 +111,8 @@ class Stock:
         kind = None if dtype is None else getattr(self.torch, dtype)
         model = guided.load(source, dtype=kind)
         self.network: Any = model.network
-        self.tokenizer: Any = model.tokenizer
+        tokenizer: Any = model.tokenizer
+        self.tokenizer = tokenizer
         self.tokenizer.padding_side = "left"
         if self.tokenizer.pad_token is None:
             self.tokenizer.pad_token = self.tokenizer.eos_token

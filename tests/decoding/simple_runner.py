@@ -78,7 +78,7 @@ class SimpleRunner:
         named = [tokens for tokens in chosen if tokens is not None]
         if not self.picks_columns or not rows or len(named) < len(rows):
             return Logits(values)
-        columns = torch.cat(named).unique()  # ascending
+        columns = torch.unique(torch.cat(named))  # ascending
         return Logits(values[:, columns], columns)
 
     def keep(self, sequence: int, path: Sequence[int]) -> None:

@@ -7,6 +7,7 @@ from typing import Any
 
 import pytest
 import torch
+from transformers import PreTrainedModel
 
 from guided.decoding import load
 from guided.errors import GuidedError
@@ -26,6 +27,7 @@ def test_a_folder_is_loaded_quietly(saved: Path, capfd: pytest.CaptureFixture[st
     for source in (saved, str(saved)):
         model = load(source)
         assert model.tokenizer("true")["input_ids"] == tiny_tokenizer()("true")["input_ids"]
+        assert isinstance(model.network, PreTrainedModel)
         assert not model.network.training
         assert model.context == 256
     assert capfd.readouterr() == ("", "")

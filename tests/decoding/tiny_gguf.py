@@ -30,7 +30,12 @@ from tests.decoding.tiny_model import (
 WINDOW = 8
 FAMILIES = ("qwen2", "gemma2", "mamba")  # full attention; a window in each second layer; a state
 
-MAMBA = {"vocab_size": VOCABULARY, "hidden_size": 32, "state_size": 8, "num_hidden_layers": 2}
+MAMBA: dict[str, Any] = {
+    "vocab_size": VOCABULARY,
+    "hidden_size": 32,
+    "state_size": 8,
+    "num_hidden_layers": 2,
+}
 
 
 def tiny_network(family: str, **sizes: Any) -> PreTrainedModel:
@@ -42,20 +47,16 @@ def tiny_network(family: str, **sizes: Any) -> PreTrainedModel:
     elif family == "gemma2":
         tied = {**SIZES, "tie_word_embeddings": True, "initializer_range": 0.1, "pad_token_id": 0}
         network = Gemma2ForCausalLM(
-            Gemma2Config(
-                **tied,
-                head_dim=8,
-                query_pre_attn_scalar=8,
-                sliding_window=WINDOW,
-                attn_implementation="eager",
-            )
+            Gemma2Config(**tied, head_dim=8, query_pre_attn_scalar=8, sliding_window=WINDOW)
         )
+        network.set_attn_implementation("eager")
     else:
         network = MambaForCausalLM(MambaConfig(**MAMBA, initializer_range=0.3))
     for weight in network.parameters():
         if weight.ndim == 1:  # biases and norms, which begin as zeros and ones
             weight.data += 0.1 * torch.randn_like(weight)
-    return network.eval()
+    network.train(False)
+    return network
 
 
 def write_gguf(path: Path, family: str, network: PreTrainedModel) -> None:

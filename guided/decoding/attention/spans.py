@@ -11,6 +11,7 @@ from torch import Tensor
 
 from guided.decoding.batch import Batch, SequenceRows
 from guided.decoding.pages import LayerPages
+from guided.decoding.pages.storage import by_heads
 
 
 @dataclass(frozen=True, slots=True)
@@ -38,15 +39,17 @@ class Span:
     is_causal: bool = False
 
     def read(self, pages: LayerPages) -> tuple[Tensor, Tensor]:
-        """Return keys and values, (L, H, D) and (L, H, Dv)."""
+        """Return keys and values by heads, (1, H, L, D) and (1, H, L, Dv)."""
         if self.first is not None:
-            return pages.read(self.first, self.count)
+            return pages.view(self.first, self.count)
         if self.slots is not None:
-            return pages.gather(self.slots)
-        assert self.pages is not None
-        keys, values = pages.gather_pages(self.pages)
-        stop = self.offset + self.count
-        return keys[self.offset : stop], values[self.offset : stop]
+            keys, values = pages.gather(self.slots)
+        else:
+            assert self.pages is not None
+            keys, values = pages.gather_pages(self.pages)
+            stop = self.offset + self.count
+            keys, values = keys[self.offset : stop], values[self.offset : stop]
+        return by_heads(keys), by_heads(values)
 
 
 def spans_of(batch: Batch, window: int | None, sinks: int, dtype: torch.dtype) -> list[Span]:

@@ -6,6 +6,8 @@ and not once a head. Sequences whose pages are neighbours are read in place.
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 import torch
 from torch import Tensor
 from torch.nn.functional import scaled_dot_product_attention
@@ -32,17 +34,8 @@ def attend(
 ) -> Tensor:
     """Attend as `guided.decoding.attention.attend` says: (T, Hq, D) to (T, Hq, Dv)."""
     spans = spans_of(batch, window, sinks, query.dtype)
-    if len(spans) == 1:
-        keys, values = spans[0].read(pages)
-        return attend_span(query, keys, values, spans[0], scale, soft_cap, sink_logits)
-    out = query.new_empty(*query.shape[:2], pages.layout.value_size)  # (T, Hq, Dv)
-    for span in spans:
-        keys, values = span.read(pages)
-        rows = query[span.start : span.stop]
-        out[span.start : span.stop] = attend_span(
-            rows, keys, values, span, scale, soft_cap, sink_logits
-        )
-    return out
+    read = [span.read(pages) for span in spans]
+    return attend_spans(query, read, spans, scale, soft_cap, sink_logits)
 
 
 def attend_packed(
@@ -61,26 +54,45 @@ def attend_packed(
 
     Args:
         query: (T, Hq, D).
-        keys, values: (sum of all L, H, D) and (.., H, Dv), in the order of `spans_of`.
+        keys, values: (1, H, sum of all L, D) and (.., Dv), in the order of `spans_of`.
 
     Returns:
         (T, Hq, Dv).
     """
-    out = query.new_empty(*query.shape[:2], values.shape[-1])  # (T, Hq, Dv)
-    begin = 0
-    for span in spans_of(batch, window, sinks, query.dtype):
-        end = begin + span.count
-        out[span.start : span.stop] = attend_span(
-            query[span.start : span.stop],
-            keys[begin:end],
-            values[begin:end],
-            span,
-            scale,
-            soft_cap,
-            sink_logits,
-        )
-        begin = end
-    return out
+    spans = spans_of(batch, window, sinks, query.dtype)
+    counts = [span.count for span in spans]
+    read = list(zip(torch.split(keys, counts, 2), torch.split(values, counts, 2), strict=True))
+    return attend_spans(query, read, spans, scale, soft_cap, sink_logits)
+
+
+def attend_spans(
+    query: Tensor,
+    read: Sequence[tuple[Tensor, Tensor]],
+    spans: Sequence[Span],
+    scale: float,
+    soft_cap: float | None,
+    sink_logits: Tensor | None,
+) -> Tensor:
+    """Attend for the rows (T, Hq, D) of all sequences, with the keys and values of each."""
+    count, query_heads, size = query.shape
+    keys, values = read[0]
+    heads = keys.shape[1]
+    if count == len(spans) and soft_cap is None and sink_logits is None:  # a row each
+        rows = query.reshape(count, 1, heads, query_heads // heads, size).unbind(0)
+        parts = [
+            scaled_dot_product_attention(row, keys, values, scale=scale)
+            for row, (keys, values) in zip(rows, read, strict=True)
+        ]  # (1, H, group, Dv) each
+        out = parts[0] if count == 1 else torch.cat(parts)
+        return out.reshape(count, query_heads, -1)
+    if len(spans) == 1:
+        return attend_span(query, keys, values, spans[0], scale, soft_cap, sink_logits)
+    return torch.cat(
+        [
+            attend_span(query[span.start : span.stop], *both, span, scale, soft_cap, sink_logits)
+            for both, span in zip(read, spans, strict=True)
+        ]
+    )
 
 
 def attend_span(
@@ -96,32 +108,30 @@ def attend_span(
 
     Args:
         query: (rows, Hq, D).
-        keys, values: (L, H, D) and (L, H, Dv).
+        keys, values: (1, H, L, D) and (1, H, L, Dv).
 
     Returns:
         (rows, Hq, Dv).
     """
     count, heads = len(query), keys.shape[1]
     group = query.shape[1] // heads
-    keys, values = keys.transpose(0, 1), values.transpose(0, 1)  # (H, L, D), (H, L, Dv)
     if soft_cap is not None or sink_logits is not None:
-        return attend_openly(query, keys, values, span, scale, soft_cap, sink_logits)
+        return attend_openly(query, keys[0], values[0], span, scale, soft_cap, sink_logits)
     if count >= _PREFILL_ROWS:
         out = scaled_dot_product_attention(
             query.transpose(0, 1).unsqueeze(0),  # (1, Hq, rows, D)
-            keys.unsqueeze(0),
-            values.unsqueeze(0),
+            keys,
+            values,
             attn_mask=span.bias,
             is_causal=span.is_causal,
             scale=scale,
             enable_gqa=group > 1,
         )
         return out[0].transpose(0, 1)
-    folded = fold(query, heads).unsqueeze(0)  # (1, H, group * rows, D)
     out = scaled_dot_product_attention(
-        folded,
-        keys.unsqueeze(0),
-        values.unsqueeze(0),
+        fold(query, heads).unsqueeze(0),  # (1, H, group * rows, D)
+        keys,
+        values,
         attn_mask=folded_bias(span, group, query),
         scale=scale,
     )  # (1, H, group * rows, Dv)

@@ -91,8 +91,8 @@ class PagedLayer(CacheLayerMixin):
         assert pages is not None
         pages.write(
             batch.slots,
-            key_states[0].transpose(0, 1),
-            value_states[0].transpose(0, 1),
+            key_states.squeeze(0).transpose(0, 1),  # (T, H, D)
+            value_states.squeeze(0).transpose(0, 1),
             batch.first_slot,
         )
         if not self.cache.gathers:
@@ -100,9 +100,8 @@ class PagedLayer(CacheLayerMixin):
             return key_states, value_states
         spans = spans_of(batch, self.window, self.sinks, key_states.dtype)
         read = [span.read(pages) for span in spans]
-        keys, values = (torch.cat(parts) for parts in zip(*read, strict=True))  # (sum of L, H, ..)
-        keys = pages.rotate(keys)
-        return keys.transpose(0, 1).unsqueeze(0), values.transpose(0, 1).unsqueeze(0)
+        keys, values = (torch.cat(parts, 2) for parts in zip(*read, strict=True))
+        return pages.rotate(keys), values
 
     def get_seq_length(self) -> int:
         """Return 0: positions are given with each forward."""
@@ -169,6 +168,13 @@ class PagedModelCache(Cache):
         for layer in self.paged:
             if layer.layout is not None:
                 layer.layout = replace(layer.layout, kv_dtype=kv_dtype)
+
+    def update(
+        self, key_states: Tensor, value_states: Tensor, layer_idx: int, *args: Any, **kwargs: Any
+    ) -> tuple[Tensor, Tensor]:
+        """Write new rows to a layer; see `PagedLayer.update`."""
+        updated: tuple[Tensor, Tensor] = self.layers[layer_idx].update(key_states, value_states)  # type: ignore[union-attr]
+        return updated
 
     @property
     def paged(self) -> list[PagedLayer]:
@@ -265,10 +271,9 @@ def guided_attention(
         soft_cap=softcap,
         sink_logits=s_aux,
     )
-    rows = query[0].transpose(0, 1)  # (T, Hq, D)
+    rows = query.transpose(1, 2).squeeze(0)  # (T, Hq, D)
     if cache.gathers:
-        keys, values = key[0].transpose(0, 1), value[0].transpose(0, 1)  # (sum of L, H, D)
-        out = attend_packed(rows, keys, values, batch, **rule)
+        out = attend_packed(rows, key, value, batch, **rule)
     else:
         out = attend(rows, layer.pages, batch, **rule)
     return out.unsqueeze(0), None

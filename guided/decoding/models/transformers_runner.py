@@ -13,6 +13,7 @@ from torch import Tensor, nn
 from transformers import PreTrainedConfig, PreTrainedModel
 
 from guided.decoding.batch import Batch
+from guided.decoding.graphs import StepGraphs
 from guided.decoding.head import Head
 from guided.decoding.models.half_linear import WideLinears
 from guided.decoding.models.paged_layers import (
@@ -54,7 +55,7 @@ class TransformersRunner:
     def __init__(self, network: PreTrainedModel, options: CacheOptions | None = None) -> None:
         self.options = options or CacheOptions()
         self._network = network
-        self._names = argument_names(network)
+        self._cache_name = cache_name(network)
         self._configs = attention_configs(network)
         self._lock = _LOCKS.setdefault(network, threading.RLock())
         embedding = network.get_output_embeddings()
@@ -66,6 +67,14 @@ class TransformersRunner:
         self.device = input_device(network)
         self._model_cache = PagedModelCache(network.config)
         self._pages = PageCache(1, 1)
+        self._graphs: StepGraphs | None = None
+        # Inference mode is some percent faster; what a sharded network does may not know it.
+        is_plain = all(type(parameter) is nn.Parameter for parameter in network.parameters())
+        self._without_gradient = (
+            torch.inference_mode
+            if is_plain and not hasattr(network, "hf_device_map")
+            else torch.no_grad
+        )
         self._prove()
         self._provide()
 
@@ -94,12 +103,14 @@ class TransformersRunner:
         check_pieces(pieces)
         batch = self._pages.append(pieces)
         try:
-            with self._lock, torch.no_grad():
+            with self._lock, self._without_gradient():
                 logits = self._forward(batch.to(self.device), logit_rows(batch, pieces), allowed)
         except BaseException:
             self._pages.take_back(pieces)
             raise
         self._pages.written(pieces)
+        if logits.values.is_inference():  # the caller may write to them
+            return Logits(logits.values.clone(), logits.tokens)
         return logits
 
     def keep(self, sequence: int, path: Sequence[int]) -> None:
@@ -138,25 +149,33 @@ class TransformersRunner:
 
     def _forward(self, batch: Batch, rows: Tensor | None, allowed: Allowed | None) -> Logits:
         """Run the network on a batch; `rows` (R,) are those whose logits are wanted."""
-        cache, network = self._model_cache, self._network
-        cache.batch, cache.attended = batch, 0
-        with (
-            self._switched(),
-            self._linears.widened(batch.size),
-            self._head.step(rows, allowed) as head,
-        ):
-            out = network(
-                input_ids=batch.tokens.unsqueeze(0),  # (1, T)
-                position_ids=batch.positions.unsqueeze(0),  # (1, T)
-                use_cache=True,
-                **{self._names: cache},
-            )
-            logits = out.logits[0]  # (R, n)
-            if head.was_called:
-                return Logits(logits, head.tokens)
+        if rows is None and self._graphs is not None:
+            values = self._graphs.run(batch)
+            if values is not None:
+                if allowed is not None:
+                    allowed()
+                return Logits(values.clone())
+        with self._head.step(rows, allowed) as head:
+            logits = self._run_network(batch)  # (R, n)
+        if head.was_called:
+            return Logits(logits, head.tokens)
         if allowed is not None:
             allowed()
         return Logits(logits if rows is None else logits.index_select(0, rows.to(logits.device)))
+
+    def _run_network(self, batch: Batch) -> Tensor:
+        """Run the network on a batch, on our cache and attention; return its logits."""
+        cache = self._model_cache
+        cache.batch, cache.attended = batch, 0
+        with self._switched(), self._linears.widened(batch.size):
+            out = self._network(
+                input_ids=batch.tokens.unsqueeze(0),  # (1, T)
+                position_ids=batch.positions.unsqueeze(0),  # (1, T)
+                use_cache=True,
+                **{self._cache_name: cache},
+            )
+        logits: Tensor = out.logits[0]
+        return logits
 
     @contextmanager
     def _switched(self) -> Iterator[None]:
@@ -209,6 +228,18 @@ class TransformersRunner:
         cache.resize(pages, size)
         self._pages = self._new_pages(pages, size)
         self._pages.layers = [layer.allocate() for layer in cache.paged]
+        self._graphs = self._new_graphs()
+
+    def _new_graphs(self) -> StepGraphs | None:
+        """Prepare for decode steps as CUDA graphs, where all layers are on one GPU."""
+        cache = self._model_cache
+        devices = {layer.layout.device for layer in cache.paged if layer.layout is not None}
+        if self.device.type != "cuda" or devices != {self.device} or cache.gathers:
+            return None
+        longest = min(cache.page_count, -(-(self.context or 32768) // cache.page_size))
+        return StepGraphs(
+            self._run_network, pages=longest, page_size=cache.page_size, device=self.device
+        )
 
     def _new_pages(self, pages: int, size: int) -> PageCache:
         options, cache = self.options, self._model_cache
@@ -222,7 +253,7 @@ class TransformersRunner:
         )
 
 
-def argument_names(network: PreTrainedModel) -> str:
+def cache_name(network: PreTrainedModel) -> str:
     """Return what the network's forward calls its cache.
 
     Raises:

@@ -126,6 +126,20 @@ class LayerPages:
         """
         return self._dequantize([tensor[first : first + count] for tensor in self._slots])
 
+    def view(self, first: int, count: int) -> tuple[Tensor, Tensor]:
+        """Return what `read` does by heads, (1, H, L, D) and (1, H, L, Dv)."""
+        if self.layout.kv_dtype is not None:
+            keys, values = self.read(first, count)
+            return by_heads(keys), by_heads(values)
+        views = []
+        for tensor in (self.keys, self.values):  # a call each, as there are many a step
+            _, _, heads, size = tensor.shape
+            stride = heads * size
+            views.append(
+                tensor.as_strided((1, heads, count, size), (0, size, stride, 1), first * stride)
+            )
+        return views[0], views[1]
+
     def gather(self, slots: Tensor) -> tuple[Tensor, Tensor]:
         """Return copies of the keys and values of slots (L,) int64."""
         return self._dequantize([tensor.index_select(0, slots) for tensor in self._slots])
@@ -152,6 +166,11 @@ class LayerPages:
         """Move what some slots hold to others; both (N,) int64, and they may overlap."""
         for tensor in self._slots:
             tensor.index_copy_(0, targets, tensor.index_select(0, sources))
+
+
+def by_heads(numbers: Tensor) -> Tensor:
+    """Turn (L, H, D) to (1, H, L, D), without a copy."""
+    return numbers.transpose(0, 1).unsqueeze(0)
 
 
 def hadamard(size: int) -> Tensor:

@@ -145,7 +145,7 @@ def test_keys_that_were_gathered_give_the_same(name: str) -> None:
     options = OPTIONS[name]
     spans = spans_of(batch, options.get("window"), options.get("sinks", 0), torch.float32)
     keys, values = (
-        torch.cat(parts) for parts in zip(*(span.read(pages) for span in spans), strict=True)
+        torch.cat(parts, 2) for parts in zip(*(span.read(pages) for span in spans), strict=True)
     )
     found = attend_packed(query, keys, values, batch, scale=0.3, **options)
     wanted = reference.attend(query, pages, batch, scale=0.3, **options)

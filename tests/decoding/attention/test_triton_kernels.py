@@ -165,8 +165,8 @@ def test_windows_and_sinks_over_pages_that_were_freed(window: int, sinks: int, s
         sinks=sinks,
         device=DEVICE,
     )
-    assert window > 100 or (case.tables[2] == 0).any()
-    check(case, splits=splits, tokens=16)
+    assert (case.tables[2] == 0).any()
+    check(case, splits=splits, tokens=64)  # a tile has pages that are held and that are not
 
 
 @pytest.mark.parametrize("splits", [1, 3])

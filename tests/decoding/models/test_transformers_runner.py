@@ -10,6 +10,7 @@ import torch
 from torch import Tensor
 from transformers import PreTrainedModel
 
+from guided.decoding.batch import Batch
 from guided.decoding.models import OutOfPages, Piece
 from guided.decoding.models.opening import open_transformers_runner
 from guided.decoding.models.paged_layers import NotServed
@@ -152,6 +153,31 @@ def test_unsound_pieces_are_refused(llama: PreTrainedModel, pieces: list[Piece])
     with pytest.raises(ValueError, match=r"piece|tree"):
         runner.run(pieces)
     assert runner.length(1) == 0
+
+
+def test_decode_steps_go_through_graphs_where_there_are_some(llama: PreTrainedModel) -> None:
+    class Graphs:
+        """Runs decode steps of fewer than three rows, as captured ones would be."""
+
+        steps = 0
+
+        def run(self, batch: Batch) -> Tensor | None:
+            if batch.most_rows > 1 or batch.size > 2:
+                return None
+            self.steps += 1
+            return runner._run_network(batch)
+
+    runner, graphs = runner_of(llama), Graphs()
+    runner._graphs = graphs  # type: ignore[assignment]
+    player = player_of(llama, runner)
+    sequences = [player.open([place])[0] for place in range(3)]
+    player.run([Piece(sequence, [5, 6, 7]) for sequence in sequences])
+    player.run([Piece(sequence, [8]) for sequence in sequences[:2]])
+    player.run([Piece(sequence, [9]) for sequence in sequences])
+    asked: list[bool] = []
+    runner.run([Piece(sequences[0], [3])], lambda: asked.append(True) or [])  # type: ignore[func-returns-value]
+    assert graphs.steps == 2
+    assert asked == [True]
 
 
 # The head on some columns

@@ -40,6 +40,7 @@ class LlamaCppNetwork:
         llama: the module `llama_cpp`.
         handle: llama.cpp's pointer to the model.
         vocab: its pointer to the vocabulary.
+        width: V, the width of the logits.
         description: architecture, size and kind of weights, such as "llama 135M Q4_1".
         generation_config: None; a GGUF file's tokenizer knows all end tokens.
 
@@ -70,6 +71,7 @@ class LlamaCppNetwork:
         if self.llama.llama_model_is_diffusion(self.handle):
             raise not_loadable(self.path, "it does not write from left to right")
         self.vocab = self.llama.llama_model_get_vocab(self.handle)
+        self.width = int(self.llama.llama_vocab_n_tokens(self.vocab))
         self.description = self._describe()
 
     @property
@@ -81,11 +83,6 @@ class LlamaCppNetwork:
     def dtype(self) -> torch.dtype:
         """Of the logits: always float32."""
         return torch.float32
-
-    @property
-    def width(self) -> int:
-        """V, the width of the logits."""
-        return int(self.llama.llama_vocab_n_tokens(self.vocab))
 
     @property
     def context(self) -> int | None:

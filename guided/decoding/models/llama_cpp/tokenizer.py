@@ -91,13 +91,13 @@ class LlamaCppTokenizer:
         names = {"bos_token": self.bos_token_id, "eos_token": self.eos_token_id}
         special = {name: self.token_name(token) for name, token in names.items()}
         try:
-            written, _ = render_jinja_template(
+            written = render_jinja_template(
                 [[dict(message) for message in conversation]],
                 tools=None if tools is None else [dict(tool) for tool in tools],
                 chat_template=self.chat_template,
                 add_generation_prompt=add_generation_prompt,
                 **{**special, **values},
-            )
+            )[0]
         except TemplateError as error:
             raise ValueError(f"the chat template refuses the messages: {error}") from error
         return str(written[0])
