@@ -159,8 +159,10 @@ def measure(
                 ]
                 for name in order:
                     runs[name].append(started[name].run(prompts, case.schema, options.tokens))
-            rows += [row_of(name, case, found) for name, found in runs.items()]
-            print(f"{case.name}: done", file=sys.stderr, flush=True)
+            done = [row_of(name, case, found) for name, found in runs.items()]
+            speeds = [f"{row['engine']} {row.get('tokens_per_second', '-')}" for row in done]
+            print(f"{case.name}: tokens/s {', '.join(speeds)}", file=sys.stderr, flush=True)
+            rows += done
     return rows
 
 

@@ -18,11 +18,8 @@ from transformers import PreTrainedModel
 
 from guided.decoding.models import OutOfPages, Piece
 from guided.decoding.models.llama_cpp import LlamaCppNetwork
-from guided.decoding.models.llama_cpp_runner import (
-    LlamaCppRunner,
-    common_length,
-    count_cells,
-)
+from guided.decoding.models.llama_cpp.sizes import count_cells
+from guided.decoding.models.llama_cpp_runner import LlamaCppRunner, common_length
 from guided.errors import GuidedError, LimitError, UnsupportedError
 from tests.decoding.tiny_gguf import FAMILIES, WINDOW, tiny_network, write_gguf
 from tests.decoding.tiny_model import VOCABULARY

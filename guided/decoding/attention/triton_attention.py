@@ -252,15 +252,15 @@ def fused(query: Tensor, part: Span, pages: LayerPages, scale: float) -> Tensor:
     Returns:
         (rows, Hq, Dv).
     """
-    keys, values = part.read(pages)  # (L, Hkv, D), (L, Hkv, Dv)
+    keys, values = part.read(pages)  # (1, Hkv, L, D), (1, Hkv, L, Dv)
     output = scaled_dot_product_attention(
         query.transpose(0, 1).unsqueeze(0),  # (1, Hq, rows, D)
-        keys.transpose(0, 1).unsqueeze(0),  # (1, Hkv, L, D)
-        values.transpose(0, 1).unsqueeze(0),
+        keys,
+        values,
         # A full mask of rows x L would shut out the flash kernel.
         attn_mask=causal_lower_right(len(query), part.count),
         scale=scale,
-        enable_gqa=query.shape[1] != keys.shape[1],
+        enable_gqa=query.shape[1] != keys.shape[1],  # Hq and Hkv
     )  # (1, Hq, rows, Dv)
     return output[0].transpose(0, 1)
 

@@ -15,35 +15,22 @@ Three kinds of cache behave in three ways:
 
 from __future__ import annotations
 
-import weakref
 from collections import OrderedDict
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 from itertools import chain
-from typing import Any
 
-import numpy as np
 import torch
 from torch import Tensor
 
 from guided.decoding.models.llama_cpp.cells import Cells
-from guided.decoding.models.llama_cpp.library import collect_errors, reason
+from guided.decoding.models.llama_cpp.context import LlamaContext
 from guided.decoding.models.llama_cpp.network import LlamaCppNetwork
-from guided.decoding.models.llama_cpp.rows import RowBatch
+from guided.decoding.models.llama_cpp.sizes import cache_dtype, check_sequences, count_cells
 from guided.decoding.models.protocol import Allowed, Logits, OutOfPages, Piece, RunnerStats
-from guided.errors import GuidedError, LimitError, UnsupportedError
+from guided.errors import GuidedError
 
-# Bytes of a number in the cache, by the name it has in llama.cpp. Its q8_0 is int8 with a scale for
-# every 32 numbers.
-CACHE_DTYPES = {None: ("GGML_TYPE_F16", 2.0), "int8": ("GGML_TYPE_Q8_0", 34 / 32)}
-MOST_MEMORY = 1 << 30  # that is taken unasked
-CONTEXTS = 2  # whole contexts that are held unasked, if this memory allows
-MOST_CONTEXTS = 64  # whatever the memory
-ROUNDING = 256  # llama.cpp rounds the size of its cache up to a multiple
-ROWS = 512  # of one call of llama.cpp
-OUTPUTS = 128  # at least, of one call; llama.cpp sets memory aside for as many rows of logits
 SEQUENCES = 64  # at a time; each takes a row of logits of memory, or a state, which is megabytes
-UNBOUNDED = 1 << 16  # tokens of a cache in which a token takes no memory
 CHUNK = 64  # tokens that are compared at a time
 
 
@@ -102,19 +89,21 @@ class LlamaCppRunner:
         shape = network.cache_shape()
         name, size = cache_dtype(kv_dtype)
         self._token_bytes = shape.numbers * size
-        self._network, self._llama = network, network.llama
+        self._network = network
         self._is_recurrent = shape.is_recurrent
         self._copies = 2 if shape.window and not shape.is_recurrent else 1
         self._total = count_cells(self._token_bytes, network.context, memory)
         self._ids = sequences * self._copies
-        check_sequences(sequences, self._llama.llama_max_parallel_sequences() // self._copies)
-        self._outputs = max(OUTPUTS, self._ids)
-        self._context = self._make_context(name, threads or torch.get_num_threads())
-        weakref.finalize(self, free_context, network, self._context)
-        self._memory = self._llama.llama_get_memory(self._context)
-        if not self._memory:
-            raise GuidedError(f"{network.path.name} is no model that keeps its past in a cache")
-        self._batch = RowBatch(self._llama, ROWS, self._copies)
+        most = network.llama.llama_max_parallel_sequences()
+        check_sequences(sequences, most // self._copies)
+        self._context = LlamaContext(
+            network,
+            tokens=self._total,
+            ids=self._ids,
+            copies=self._copies,
+            dtype=name,
+            threads=threads or torch.get_num_threads(),
+        )
         self._handles = 0
         self._forget_all()
 
@@ -181,7 +170,7 @@ class LlamaCppRunner:
                 self._drop_cells(sequence, cells)
             raise
         finally:
-            self._batch.clear()
+            self._context.rows.clear()
         if allowed is not None:
             allowed()
         return Logits(values)
@@ -230,7 +219,7 @@ class LlamaCppRunner:
 
     def reset(self) -> None:
         """Forget all sequences and all that is cached."""
-        self._llama.llama_memory_clear(self._memory, False)
+        self._context.clear()
         self._forget_all()
 
     def stats(self) -> RunnerStats:
@@ -245,27 +234,6 @@ class LlamaCppRunner:
             hits=self._hits,
             misses=self._misses,
         )
-
-    def _make_context(self, dtype: str, threads: int) -> Any:
-        """Make llama.cpp's cache and its room for a forward."""
-        parameters = self._llama.llama_context_default_params()
-        parameters.n_ctx = self._total
-        parameters.n_batch = parameters.n_ubatch = ROWS
-        parameters.n_seq_max = self._ids
-        parameters.n_outputs_max = self._outputs
-        parameters.n_threads = parameters.n_threads_batch = threads
-        parameters.type_k = parameters.type_v = getattr(self._llama, dtype)
-        parameters.kv_unified = parameters.swa_full = True
-        parameters.no_perf = True
-        with collect_errors(self._llama) as errors:
-            context = self._llama.llama_init_from_model(self._network.handle, parameters)
-        if not context:
-            raise GuidedError(
-                f"llama.cpp makes no cache of {self._total} tokens"
-                f" for {self._network.path.name}: {reason(errors)}",
-                mend="give less memory, or leave kv_dtype out",
-            )
-        return context
 
     def _forget_all(self) -> None:
         """Begin with an empty cache."""
@@ -296,8 +264,7 @@ class LlamaCppRunner:
     def _evict(self) -> None:
         """Forget the sequence that was freed longest ago."""
         _, sequence = self._idle.popitem(last=False)
-        for number in sequence.ids:
-            self._llama.llama_memory_seq_rm(self._memory, number, -1, -1)
+        self._context.forget(sequence.ids)
         self._cells.drop(sequence.cells)
         self._free_ids += sequence.ids
 
@@ -318,8 +285,7 @@ class LlamaCppRunner:
     def _copy(self, source: LlamaSequence, target: LlamaSequence, count: int) -> None:
         """Let an empty sequence hold the first `count` cells of another."""
         if count:
-            for old, new in zip(source.ids, target.ids, strict=True):
-                self._llama.llama_memory_seq_cp(self._memory, old, new, 0, count)
+            self._context.copy(source.ids, target.ids, count)
         target.tokens = source.tokens[:count]
         target.cells = source.cells[:count]
         self._cells.share(target.cells)
@@ -333,14 +299,9 @@ class LlamaCppRunner:
 
     def _drop_cells(self, sequence: LlamaSequence, length: int) -> None:
         """Have llama.cpp forget the tokens of a sequence after the first `length`, or all."""
-        removed = [
-            self._llama.llama_memory_seq_rm(self._memory, number, length, -1)
-            for number in sequence.ids
-        ]
-        if not all(removed):  # a state cannot be taken back; all of it is run again later
+        if not self._context.forget(sequence.ids, length):  # then all of it is run again later
             length = 0
-            for number in sequence.ids:
-                self._llama.llama_memory_seq_rm(self._memory, number, -1, -1)
+            self._context.forget(sequence.ids)
         gone = sequence.cells[length:]
         del sequence.cells[length:]
         self._cells.retire(gone)
@@ -356,84 +317,15 @@ class LlamaCppRunner:
             sequence.tokens.extend(piece.tokens)
             sequence.last = len(piece.tokens)
             while tokens:
-                if not self._batch.room or self._batch.outputs == self._outputs:
-                    done = self._decode(values, done)
-                count, outputs = self._fitting(len(tokens), piece.logits)
-                self._batch.add(sequence.ids, len(sequence.cells), tokens[:count], outputs)
+                if self._context.is_full:
+                    done += self._context.run(values[done:])
+                count, outputs = self._context.fitting(len(tokens), piece.logits)
+                self._context.rows.add(sequence.ids, len(sequence.cells), tokens[:count], outputs)
                 sequence.cells += self._cells.take(count)
                 tokens = tokens[count:]
-        done = self._decode(values, done)
+        done += self._context.run(values[done:])
         assert done == len(values)
         return values
-
-    def _fitting(self, count: int, wanted: int) -> tuple[int, int]:
-        """Return how many of `count` rows fit into this call, and how many of these are outputs.
-
-        Logits are wanted after the last `wanted` of the rows.
-        """
-        silent = max(0, count - wanted)
-        outputs = min(count - silent, self._outputs - self._batch.outputs)
-        fitting = min(silent + outputs, self._batch.room)
-        return fitting, max(0, fitting - silent)
-
-    def _decode(self, values: Tensor, done: int) -> int:
-        """Run the rows that are gathered; write their logits to `values` from row `done` on."""
-        batch, outputs = self._batch, self._batch.outputs
-        status = self._llama.llama_decode(self._context, batch.batch)
-        if status != 0:
-            raise GuidedError(
-                f"llama.cpp cannot run {batch.rows} tokens of {self._network.path.name}:"
-                f" status {status}"
-            )
-        if outputs:
-            pointer = self._llama.llama_get_logits(self._context)
-            logits = np.ctypeslib.as_array(pointer, (outputs, self.width))
-            values[done : done + outputs] = torch.from_numpy(logits)  # llama.cpp writes it anew
-        batch.clear()
-        return done + outputs
-
-
-def cache_dtype(kv_dtype: str | None) -> tuple[str, float]:
-    """Return llama.cpp's name of a type of the cache, and the bytes of a number."""
-    if kv_dtype not in CACHE_DTYPES:
-        raise UnsupportedError(
-            f"llama.cpp keeps keys and values as float16 or as int8, found kv_dtype {kv_dtype!r}",
-            keyword=str(kv_dtype),
-            page="docs/decoding.md",
-            mend='leave kv_dtype out, or give "int8"',
-        )
-    return CACHE_DTYPES[kv_dtype]
-
-
-def count_cells(token_bytes: float, context: int | None, memory: int | None) -> int:
-    """Return for how many tokens the cache is made."""
-    contexts, memory = (CONTEXTS, MOST_MEMORY) if memory is None else (MOST_CONTEXTS, memory)
-    most = contexts * (context or UNBOUNDED)
-    cells = int(min(memory / token_bytes, most)) if token_bytes else UNBOUNDED
-    if cells < ROUNDING:
-        least = round(ROUNDING * token_bytes)
-        raise LimitError(
-            f"llama.cpp keeps at least {ROUNDING} tokens, whose keys and values take {least} bytes",
-            limit="bytes",
-            value=memory,
-            option="memory",
-        )
-    return cells // ROUNDING * ROUNDING
-
-
-def check_sequences(sequences: int, most: int) -> None:
-    """Raise unless llama.cpp can hold so many."""
-    if not 1 <= sequences <= most:
-        raise GuidedError(
-            f"llama.cpp holds from 1 to {most} sequences of this model at a time,"
-            f" {sequences} are asked for",
-            mend="lower max_batch",
-        )
-
-
-def free_context(network: LlamaCppNetwork, context: Any) -> None:
-    """Give the cache back; the network is an argument so that it lives until then."""
-    network.llama.llama_free(context)
 
 
 def check_piece(piece: Piece, width: int) -> None:

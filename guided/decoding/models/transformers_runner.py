@@ -39,7 +39,8 @@ class TransformersRunner:
     """A network whose layers attend through `AttentionInterface`; see `Runner` for the methods.
 
     The network itself stays as it was: its attention function and its head are replaced for the
-    time of a forward only. When made, it is compared with its stock forward on a few tokens.
+    time of a forward only, during which no other thread may use it, but for other runners, which
+    wait. When made, it is compared with its stock forward on a few tokens.
 
     Args:
         network: in evaluation mode, on one device or several.
@@ -155,7 +156,8 @@ class TransformersRunner:
                 if allowed is not None:
                     allowed()
                 return Logits(values.clone())
-        with self._head.step(rows, allowed) as head:
+        # The head last, as it is a linear layer too and goes on to what it finds.
+        with self._linears.widened(batch.size), self._head.step(rows, allowed) as head:
             logits = self._run_network(batch)  # (R, n)
         if head.was_called:
             return Logits(logits, head.tokens)
@@ -167,7 +169,7 @@ class TransformersRunner:
         """Run the network on a batch, on our cache and attention; return its logits."""
         cache = self._model_cache
         cache.batch, cache.attended = batch, 0
-        with self._switched(), self._linears.widened(batch.size):
+        with self._switched():
             out = self._network(
                 input_ids=batch.tokens.unsqueeze(0),  # (1, T)
                 position_ids=batch.positions.unsqueeze(0),  # (1, T)

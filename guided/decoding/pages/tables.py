@@ -117,7 +117,10 @@ class Tables:
 
         Raises:
             OutOfPages: there is no room for all of them; nothing has changed.
+            GuidedError: a sequence ends in a tree of which no path was kept; likewise.
         """
+        if any(self[sequence].parents for sequence, _ in pieces):
+            raise GuidedError("a sequence that ends in a tree cannot go on: keep a path first")
         needed = sum(self.missing(sequence, len(tokens)) for sequence, tokens in pieces)
         spare = self.pool.available - needed
         if spare < 0:

@@ -4,10 +4,13 @@ from __future__ import annotations
 
 import pytest
 import torch
-from torch import nn
+from torch import Tensor, nn
 
-from guided.decoding.models import half_linear
+from guided.decoding.models import Piece, half_linear
 from guided.decoding.models.half_linear import WideLinears, wide_linear
+from guided.decoding.models.transformers_runner import TransformersRunner
+from guided.decoding.pages import CacheOptions
+from tests.decoding.models.families import tiny_model
 
 
 @pytest.mark.parametrize("dtype", [torch.bfloat16, torch.float16])
@@ -53,3 +56,26 @@ def test_nothing_is_replaced_where_the_processor_can(monkeypatch: pytest.MonkeyP
     network = nn.Sequential(nn.Linear(8, 6, dtype=torch.bfloat16))
     with WideLinears(network).widened(100):
         assert "forward" not in vars(network[0])
+
+
+def test_a_model_in_half_precision_runs_so_its_head_too(monkeypatch: pytest.MonkeyPatch) -> None:
+    calls: list[tuple[int, int]] = []
+
+    def counted(hidden: Tensor, weight: Tensor, bias: Tensor | None, buffer: Tensor) -> Tensor:
+        calls.append((weight.shape[0], hidden.shape[-2]))
+        return wide_linear(hidden, weight, bias, buffer)
+
+    monkeypatch.setattr(half_linear, "needs_widening", lambda: True)
+    monkeypatch.setattr(half_linear, "wide_linear", counted)
+    network = tiny_model("llama").to(torch.bfloat16)
+    runner = TransformersRunner(network, CacheOptions(memory=1 << 20))
+    calls.clear()
+    tokens = [5, 6, 7, 8, 9, 10]
+    found = runner.run([Piece(runner.open()[0], tokens, 5)]).values
+    assert len(calls) == 2 * 7 + 1  # the projections of two layers, and the head
+    assert calls[-1] == (160, 5)
+    with torch.no_grad():
+        wanted = tiny_model("llama")(input_ids=torch.tensor([tokens])).logits[0, 1:]
+    error = torch.linalg.vector_norm(found - wanted) / torch.linalg.vector_norm(wanted)
+    assert error < 0.1
+    assert "forward" not in vars(network.get_output_embeddings())

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import random
+from concurrent.futures import ThreadPoolExecutor
 from typing import Any
 
 import pytest
@@ -16,7 +17,7 @@ from guided.decoding.models.opening import open_transformers_runner
 from guided.decoding.models.paged_layers import NotServed
 from guided.decoding.models.transformers_runner import TransformersRunner
 from guided.decoding.pages import CacheOptions
-from guided.errors import LimitError, UnsupportedError
+from guided.errors import GuidedError, LimitError, UnsupportedError
 from tests.decoding.models.families import STOCK, tiny_model
 from tests.decoding.models.play import Player
 
@@ -153,6 +154,35 @@ def test_unsound_pieces_are_refused(llama: PreTrainedModel, pieces: list[Piece])
     with pytest.raises(ValueError, match=r"piece|tree"):
         runner.run(pieces)
     assert runner.length(1) == 0
+
+
+def test_a_tree_of_which_no_path_was_kept_is_not_built_upon(llama: PreTrainedModel) -> None:
+    runner = runner_of(llama)
+    player = player_of(llama, runner)
+    sequence, _ = player.open([1])
+    player.run([Piece(sequence, [5, 6])])
+    runner.run([Piece(sequence, [7, 8], 2, (-1, -1))])
+    with pytest.raises(GuidedError, match="ends in a tree cannot go on"):
+        runner.run([Piece(sequence, [9])])
+    with pytest.raises(GuidedError, match="cannot be forked"):
+        runner.fork(sequence)
+    runner.rollback(sequence, 2)  # all of it may be dropped
+    player.run([Piece(sequence, [9])])
+
+
+def test_two_runners_of_one_network_may_run_in_two_threads(llama: PreTrainedModel) -> None:
+    def work(seed: int) -> int:
+        player = Player(llama, runner_of(llama), random.Random(seed))
+        sequence, _ = player.open([1])
+        rows = [
+            player.runner.run([Piece(sequence, player.random_tokens(1, 3))]).values
+            for _ in range(20)
+        ]
+        return len(rows)
+
+    with ThreadPoolExecutor(2) as pool:
+        assert list(pool.map(work, range(4))) == [20] * 4
+    assert llama.config._attn_implementation == "sdpa"
 
 
 def test_decode_steps_go_through_graphs_where_there_are_some(llama: PreTrainedModel) -> None:

@@ -48,7 +48,8 @@ def choose_tile(pairs: int, head: int, value_head: int, itemsize: int, quantized
     """
     widest = power_above(max(head, value_head))
     if itemsize > 2:
-        return Tile(16, 16 if widest > 128 else 32, warps=8, stages=2)
+        warps = 4 if quantized and widest <= 64 else 8
+        return Tile(16, 16 if widest > 128 else 32, warps, stages=2)
     block = min(MOST_PAIRS, max(16, power_above(pairs)))
     tokens = 32 if widest > 128 or (quantized and block > 16) else 64
     warps = 4 if block == 16 and widest <= 128 and not quantized else 8
