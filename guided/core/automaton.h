@@ -36,6 +36,7 @@
 #include "grammar.h"
 #include "lalr.h"
 #include "machine.h"
+#include "passages.h"
 #include "record.h"
 #include "recorded.h"
 #include "rows.h"
@@ -229,42 +230,119 @@ class Machine : private Expander {
     void step_lexeme(Head head, uint8_t byte, std::vector<Head>& out);
     uint32_t newline_leaf(uint32_t node);
     // parsers.cpp
+    struct Offers {  // lexemes that may come next, of some state or for some bytes
+        std::vector<uint32_t> leaves;    // those that are ignored, then the newlines, then others
+        uint32_t newlines = 0, fed = 0;  // where the newlines begin, and the others
+        std::vector<uint32_t> symbols;   // of the others, sorted
+        std::vector<uint32_t> begins;    // of each symbol, where its leaves begin; and the end
+    };
     struct Parser {
         LalrParts parts;
-        std::vector<ByteSet> first;  // by state: the bytes that begin some lexeme of it
-        // By state and guard: some text that is ignored may come.
+        std::vector<ByteSet> first;     // by state: the bytes that begin some lexeme of it
+        std::vector<uint32_t> scanner;  // by state: the same number where the leaves are the same
+        // By scanner and guard: some text that is ignored may come.
         std::unordered_map<uint64_t, bool> may_ignore;
-        // By state and byte: the leaves that begin with it; made when asked for.
-        std::vector<std::unique_ptr<std::array<std::vector<uint32_t>, 256>>> by_byte;
+        std::unordered_map<uint64_t, Offers> offers;  // by scanner and what they are for
+        std::vector<uint32_t> table;  // by state and symbol, `width` of them: `action`
+        size_t width = 0;             // 0: the table would be too large
+        void fill_table();
+        // Twice the target, and 1 if it is a rule to be reduced; kNone if there is no action.
+        uint32_t action(uint32_t state, uint32_t symbol) const;
     };
+    struct Fed {  // what is still to be fed: `rule` is what they ask for, where it is known
+        uint32_t stack, rule;
+        std::vector<uint32_t> symbols;
+    };
+    template <class T>
+    struct Truncate {  // takes back what is added in its scope
+        std::vector<T>& list;
+        const size_t size;
+        explicit Truncate(std::vector<T>& all) : list(all), size(all.size()) {}
+        Truncate(const Truncate&) = delete;
+        ~Truncate() { list.resize(size); }
+    };
+    // A stack is the continuation of its top frame, or, while it is only tried, the number of its
+    // top frame in trials_ with this bit.
+    static constexpr uint32_t kTrial = 1u << 31;
+    using Trials = Truncate<Continuations::Frame>;
+    static bool is_trial(uint32_t stack) { return stack & kTrial; }
+    Continuations::Frame frame_of(uint32_t stack) const {
+        return is_trial(stack) ? trials_[stack & ~kTrial] : conts().frame(stack);
+    }
+    uint32_t trial(const Continuations::Frame& top) {
+        trials_.push_back(top);
+        return kTrial | static_cast<uint32_t>(trials_.size() - 1);
+    }
+    uint32_t settle(uint32_t stack);
+    uint32_t settle_all(const std::vector<uint32_t>& stacks);
+
     Parser& parser(uint32_t node);
     Parser& find_parser(uint32_t node);
     const LalrParts& lalr(uint32_t node) { return parser(node).parts; }
-    const std::vector<uint32_t>& leaves_on(Parser& parser, uint32_t state, uint8_t byte);
+    template <class Bytes>
+    const Offers& offers(Parser& parser, uint32_t state, uint32_t key, Bytes&& bytes);
+    const Offers& offers_on(Parser& parser, uint32_t state, uint8_t byte);
+    Offers make_offers(const Parser& parser, uint32_t state, const ByteSet& bytes);
+    template <class F>
+    void offer(uint32_t stack, const Offers& all, F&& offered);
+    void offer_heads(uint32_t stack, const Offers& all, std::vector<Head>& heads);
     bool is_stack(uint32_t cont) const;
     ByteSet stack_first(uint32_t cont);
     const std::vector<Head>& stack_heads(uint32_t cont, uint8_t byte);
-    uint32_t stack_behind(uint32_t cont);
+    uint32_t stack_behind(uint32_t stack);
+    bool is_narrow(uint32_t node);
     bool may_follow(uint32_t behind, uint32_t node);
-    void offer_leaves(uint32_t stack, std::span<const LalrParts::Leaf> leaves,
-                      std::vector<Head>& heads);
-    bool is_dead_end(uint32_t cont, uint32_t guard);
+    bool may_follow_frame(uint32_t behind, uint32_t node);
+    bool is_dead_end(uint32_t stack, uint32_t guard);
+    bool is_dead_frame(uint32_t stack, uint32_t guard);
     bool begin_lalr(uint32_t node, uint32_t& state, uint32_t& environment) override;
     void pop_lalr(uint32_t stack, std::vector<Head>& heads) override;
+    // stacks.h
     template <class F>
-    void for_each_frame(uint32_t cont, F&& f);
+    void for_each_frame(uint32_t stack, F&& f);
     template <class F>
-    void feed(uint32_t cont, std::vector<uint32_t> symbols, F&& shifted);
-    uint32_t feed_one(uint32_t cont, uint32_t symbol);
+    void feed(uint32_t stack, std::span<const uint32_t> symbols, F&& shifted);
+    template <class F>
+    uint32_t shift(uint32_t stack, size_t begin, std::vector<Fed>& others, F& shifted);
+    template <class F>
+    uint32_t reduce(uint32_t stack, uint32_t rule, size_t begin, std::vector<Fed>& others,
+                    F& shifted);
+    static void check_reductions(size_t count);
+    void add_other(uint32_t stack, size_t begin, std::vector<Fed>& others) const;
+    static void add_to_other(uint32_t stack, uint32_t symbol, uint32_t rule,
+                             std::vector<Fed>& others);
+    std::vector<uint32_t> bases_below(uint32_t stack, uint32_t count);
+    bool takes(uint32_t stack, uint32_t symbol);
+    // indentation.cpp
     static constexpr uint32_t kLevel = 0;  // the environment at the start
-    uint32_t environment(uint32_t stack);
+    bool in_brackets(uint32_t stack) const;
+    std::vector<uint32_t> environment(uint32_t stack) const;
     uint32_t with_environment(uint32_t stack, const std::vector<uint32_t>& words);
     uint32_t with_bracket(uint32_t stack, uint32_t symbol);
-    uint32_t dedent_to(uint32_t stack, uint32_t column);
+    void dedent_to(uint32_t stack, uint32_t column, std::vector<uint32_t>& after);
+    uint32_t column_after(uint32_t stack, uint32_t before, Table::Indent indent);
     uint32_t feed_newline(uint32_t cont, uint32_t column);
-    uint32_t find_lines(uint32_t cont, uint32_t column);
-    uint32_t column_after(const Head& newline, Table::Indent indent);
-    uint64_t shape_of(uint32_t stack);
+    void find_lines(uint32_t stack, uint32_t column, std::vector<uint32_t>& after);
+    // passages.cpp
+    const Passage& passage(uint32_t leaf, uint32_t state, uint32_t remains, uint32_t guard);
+    std::unique_ptr<Passage> make_passage(uint32_t leaf, uint32_t state, const Remains& remains,
+                                          uint32_t guard);
+    // passage_masks.cpp
+    struct Junction {  // the lexemes of a scanner for some remainders, and their passages
+        Offers offers;
+        std::vector<const Passage*> passages;  // by leaf; made when asked for
+    };
+    struct Line {  // one more than the column of a line, and what stands in it
+        uint32_t column;
+        const Passage::Ending* ending;
+        const Passage::Exit* exit;
+    };
+    Junction& junction(uint32_t stack, uint32_t remains, uint32_t guard);
+    void spell(uint32_t stack, uint32_t remains, uint32_t guard);
+    void take(uint32_t lexeme, const Passage& passage, uint32_t behind, uint32_t column);
+    void take_lines(const Passage& passage, uint32_t stack, uint32_t column);
+    void take_alike(uint32_t stack, const std::vector<Line>& lines, bool deeper);
+    const Row* spelled_row(uint32_t state);
 
     uint32_t intern(std::vector<Head>& heads, bool complete);
     std::span<const Head> heads(uint32_t state) const;
@@ -315,10 +393,7 @@ class Machine : private Expander {
     void collect(uint32_t trie_node, size_t depth, size_t begin, size_t end, Mask& mask);
     bool collect_by_table(uint32_t trie_node, size_t depth, const Head& head, Mask& mask);
     bool collect_lexeme(uint32_t trie_node, size_t depth, const Head& head, Mask& mask);
-    template <class Keep>
-    bool collect_exits(const Head& deferred, const ByteSet& first, Table& table, Mask& mask,
-                       Keep&& keep);
-    bool collect_lines(const Head& head, Table& table, size_t depth, Mask& mask);
+    bool collect_exits(const Head& deferred, const ByteSet& first, Table& table, Mask& mask);
     Table::Inside without(Table::Inside inside, std::span<const uint32_t> excluded, Mask& mask);
     void drop_removed(uint32_t trie_node, size_t depth, const Head& head, const ByteSet& first,
                       std::vector<uint32_t>& tokens);
@@ -366,8 +441,15 @@ class Machine : private Expander {
     std::unordered_map<uint32_t, ByteSet> bytes_after_;              // by lexeme
     std::unordered_map<uint32_t, uint32_t> newline_leaves_;          // by node
     std::unordered_map<uint32_t, uint32_t> behind_;  // by stack: what follows the parser
-    size_t stack_bytes_ = 0;                         // of stack_heads_ and lines_
-    SequenceTable environments_;                     // of parsers
+    size_t stack_bytes_ = 0;      // of stack_heads_ and lines_, passages and junctions
+    SequenceTable environments_;  // of parsers
+    std::vector<Continuations::Frame> trials_;  // stacks that are tried
+    std::vector<uint32_t> wanted_;              // symbols that are fed
+    RemainsTable remains_;
+    SequenceTable passage_keys_, junction_keys_;
+    std::vector<std::unique_ptr<Passage>> passages_;    // by key
+    std::vector<std::unique_ptr<Junction>> junctions_;  // by key
+    std::vector<uint32_t> spelled_;                     // the mask that is being made
     std::vector<LeafInfo> leaves_;
     std::vector<std::shared_ptr<Terminal>> terminals_;
     std::unordered_map<uint32_t, ByteSet> first_bytes_, tail_bytes_;  // few nodes are asked for

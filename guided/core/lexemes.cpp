@@ -101,7 +101,7 @@ void Machine::step_lexeme(Head h, uint8_t byte, std::vector<Head>& out) {
     const LeafInfo& info = leaf(h.node);
     h.state = info.terminal->next(h.state, byte);
     if (h.state == Terminal::kDead) return;
-    if (info.newline) h.other = column_after(h, Table::Indent{}.after(byte));
+    if (info.newline) h.other = column_after(h.cont, h.other, Table::Indent{}.after(byte));
     if (info.terminal->accepting(h.state)) {
         uint32_t behind = guard_behind(h.guard, h.node, h.state);
         if (!info.newline) completed_.push_back({behind, h.cont});

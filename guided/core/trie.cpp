@@ -58,6 +58,14 @@ Trie::Trie(std::vector<Entry> entries) {
     nodes_.shrink_to_fit();
 }
 
+Hash128 Trie::content() const {
+    Hash128 hash{35, nodes_.size()};
+    for (const Node& n : nodes_)
+        hash = combine(hash, uint64_t{n.token_count} << 32 | uint64_t{n.child_count} << 8 | n.byte);
+    for (const Item& item : items_) hash = combine(hash, uint64_t{item.token} << 32 | item.count);
+    return hash;
+}
+
 void Trie::summarize() {
     const AnyCharacter& any = AnyCharacter::instance();
     std::vector<uint32_t> states(size(), kNone);  // kNone: not the beginning of a text

@@ -55,6 +55,8 @@ class Trie {
         return n.summary == kNone ? nullptr : &summaries_[n.summary];
     }
     uint32_t size() const { return static_cast<uint32_t>(nodes_.size()); }
+    // Equal for tries of the same entries.
+    Hash128 content() const;
     size_t bytes() const {
         return nodes_.capacity() * sizeof(Node) + items_.capacity() * sizeof(Item);
     }
