@@ -65,6 +65,7 @@ Machine::Machine(std::shared_ptr<const ClosedGrammar> grammar,
     std::vector<Head> none;
     intern(none, false);  // kEnded
     guards_.intern(nullptr, 0);
+    bundles_.intern(nullptr, 0);
     uint32_t level[] = {0, 0};  // no open bracket, no indentation
     environments_.intern(level, 2);
     start_ = closure(frame(grammar_->start(), Continuations::kEnd));

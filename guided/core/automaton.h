@@ -295,6 +295,7 @@ class Machine : private Expander {
     bool may_follow_frame(uint32_t behind, uint32_t node);
     bool is_dead_end(uint32_t stack, uint32_t guard);
     bool is_dead_frame(uint32_t stack, uint32_t guard);
+    bool may_ignore(uint32_t stack, uint32_t guard);
     bool begin_lalr(uint32_t node, uint32_t& state, uint32_t& environment) override;
     void pop_lalr(uint32_t stack, std::vector<Head>& heads) override;
     // stacks.h
@@ -315,7 +316,9 @@ class Machine : private Expander {
     bool takes(uint32_t stack, uint32_t symbol);
     // indentation.cpp
     static constexpr uint32_t kLevel = 0;  // the environment at the start
-    bool in_brackets(uint32_t stack) const;
+    uint32_t brackets(uint32_t stack) const;
+    bool in_brackets(uint32_t stack) const { return brackets(stack); }
+    uint32_t with_brackets(uint32_t environment, uint32_t count);
     std::vector<uint32_t> environment(uint32_t stack) const;
     uint32_t with_environment(uint32_t stack, const std::vector<uint32_t>& words);
     uint32_t with_bracket(uint32_t stack, uint32_t symbol);
@@ -323,26 +326,79 @@ class Machine : private Expander {
     uint32_t column_after(uint32_t stack, uint32_t before, Table::Indent indent);
     uint32_t feed_newline(uint32_t cont, uint32_t column);
     void find_lines(uint32_t stack, uint32_t column, std::vector<uint32_t>& after);
+    void find_blocks(uint32_t stack, uint32_t column, std::vector<uint32_t>& after);
     // passages.cpp
     const Passage& passage(uint32_t leaf, uint32_t state, uint32_t remains, uint32_t guard);
     std::unique_ptr<Passage> make_passage(uint32_t leaf, uint32_t state, const Remains& remains,
                                           uint32_t guard);
-    // passage_masks.cpp
+    // outcomes.cpp
     struct Junction {  // the lexemes of a scanner for some remainders, and their passages
+        uint32_t remains, guard;
         Offers offers;
         std::vector<const Passage*> passages;  // by leaf; made when asked for
+        uint32_t within, outside;              // bundles of those that are fed, by brackets
     };
+    struct Element {  // a lexeme of a junction, by its number there, that waits for its symbol
+        uint32_t symbol, junction, number;
+        auto operator<=>(const Element&) const = default;
+    };
+    static constexpr size_t kElementWords = sizeof(Element) / 4;
+    struct Reduced {  // a bundle waits for a frame so many below the top one, and `symbol` on it
+        uint32_t below, symbol, brackets, bundle;
+    };
+    struct Later {  // what a stack is asked once it is known
+        enum Kind : uint8_t { kNarrow, kEnding, kLines };
+        struct Above {
+            uint32_t state, brackets;
+        };
+        Kind kind;
+        uint32_t junction, number;
+        std::vector<Above> frames;  // the top one first
+        uint32_t ending = 0;
+    };
+    struct Outcome {
+        TokenSet tokens;
+        std::vector<Reduced> reduced;
+        std::vector<Later> later;
+        bool known = false;
+    };
+    struct Walk {  // of a mask, or of an outcome that is being found
+        struct Work {
+            uint32_t bundle, stack;
+        };
+        std::vector<uint32_t> words;  // the tokens found, W words
+        Outcome* outcome;             // null of a mask
+        std::vector<Work> todo;
+        std::vector<Reduced> reduced;
+    };
+    static constexpr uint32_t kBeneath = kNone;  // below a stack of which one frame is known
+    uint32_t bundle(std::vector<Element>& elements);
+    void add_elements(uint32_t bundle, std::vector<Element>& elements) const;
+    uint32_t junction(uint32_t stack, uint32_t remains, uint32_t guard);
+    const Passage& passage_of(uint32_t junction, uint32_t number);
+    void start(Walk& walk, uint32_t stack, uint32_t remains, uint32_t guard);
+    void take(Walk& walk, uint32_t junction, uint32_t number, uint32_t behind);
+    void take_shifted(Walk& walk, const Element& element, uint32_t behind);
+    void do_later(Walk& walk, uint32_t stack, Later later);
+    void finish(Walk& walk);
+    void apply(Walk& walk, const Outcome& outcome, uint32_t stack);
+    void pop(Walk& walk, const Reduced& reduced, uint32_t stack);
+    void go_to(Walk& walk, const Reduced& reduced, const Continuations::Frame& top, uint32_t base);
+    const Outcome& outcome(uint32_t bundle, uint32_t stack);
+    void find_outcome(Outcome& found, uint32_t bundle, Continuations::Frame top, uint32_t brackets);
+    void merge(const std::vector<Reduced>& all, std::vector<Reduced>& merged);
+    static std::vector<uint32_t> listed(const std::vector<uint32_t>& words);
+    // passage_masks.cpp
     struct Line {  // one more than the column of a line, and what stands in it
         uint32_t column;
         const Passage::Ending* ending;
         const Passage::Exit* exit;
     };
-    Junction& junction(uint32_t stack, uint32_t remains, uint32_t guard);
-    void spell(uint32_t stack, uint32_t remains, uint32_t guard);
-    void take(uint32_t lexeme, const Passage& passage, uint32_t behind, uint32_t column);
-    void take_lines(const Passage& passage, uint32_t stack, uint32_t column);
-    void take_alike(uint32_t stack, const std::vector<Line>& lines, bool deeper);
-    const Row* spelled_row(uint32_t state);
+    void take_head(Walk& walk, const Head& head);
+    void take_within(Walk& walk, const Passage& passage, uint32_t stack);
+    void take_lines(Walk& walk, const Passage& passage, uint32_t stack, uint32_t column);
+    void take_alike(Walk& walk, uint32_t stack, const std::vector<Line>& lines, bool deeper);
+    const Row* parser_row(uint32_t state);
 
     uint32_t intern(std::vector<Head>& heads, bool complete);
     std::span<const Head> heads(uint32_t state) const;
@@ -446,10 +502,11 @@ class Machine : private Expander {
     std::vector<Continuations::Frame> trials_;  // stacks that are tried
     std::vector<uint32_t> wanted_;              // symbols that are fed
     RemainsTable remains_;
-    SequenceTable passage_keys_, junction_keys_;
+    SequenceTable passage_keys_, junction_keys_, outcome_keys_;
+    SequenceTable bundles_;
     std::vector<std::unique_ptr<Passage>> passages_;    // by key
     std::vector<std::unique_ptr<Junction>> junctions_;  // by key
-    std::vector<uint32_t> spelled_;                     // the mask that is being made
+    std::vector<std::unique_ptr<Outcome>> outcomes_;    // by key
     std::vector<LeafInfo> leaves_;
     std::vector<std::shared_ptr<Terminal>> terminals_;
     std::unordered_map<uint32_t, ByteSet> first_bytes_, tail_bytes_;  // few nodes are asked for

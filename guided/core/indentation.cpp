@@ -8,8 +8,16 @@
 
 namespace guided {
 
-bool Machine::in_brackets(uint32_t stack) const {
+uint32_t Machine::brackets(uint32_t stack) const {
     return environments_[frame_of(stack).maximum][0];
+}
+
+uint32_t Machine::with_brackets(uint32_t environment, uint32_t count) {
+    auto known = environments_[environment];
+    if (known[0] == count) return environment;
+    std::vector<uint32_t> words(known.begin(), known.end());
+    words[0] = count;
+    return environments_.intern(words.data(), words.size());
 }
 
 std::vector<uint32_t> Machine::environment(uint32_t stack) const {
@@ -78,21 +86,21 @@ void Machine::find_lines(uint32_t stack, uint32_t column, std::vector<uint32_t>&
     for_each_frame(stack, [&](uint32_t one) {
         if (in_brackets(one)) return after.push_back(one);  // a newline is nothing there
         if (!column) return;
-        std::vector<uint32_t> words = environment(one);
-        const bool deeper = column - 1 > words.back();
-        const auto& indentation = lalr(frame_of(one).node).indentation;
+        const uint32_t newline = lalr(frame_of(one).node).indentation.newline;
         std::vector<uint32_t> lines;
-        feed(one, {&indentation.newline, 1},
-             [&](uint32_t, uint32_t line) { lines.push_back(line); });
-        if (deeper) words.push_back(column - 1);
-        for (uint32_t line : lines) {
-            if (!deeper) dedent_to(line, column - 1, after);
-            else
-                feed(line, {&indentation.indent, 1}, [&](uint32_t, uint32_t block) {
-                    after.push_back(with_environment(block, words));
-                });
-        }
+        feed(one, {&newline, 1}, [&](uint32_t, uint32_t line) { lines.push_back(line); });
+        for (uint32_t line : lines) find_blocks(line, column, after);
     });
+}
+
+// The same of a stack that has taken the newline itself.
+void Machine::find_blocks(uint32_t stack, uint32_t column, std::vector<uint32_t>& after) {
+    std::vector<uint32_t> words = environment(stack);
+    if (column - 1 <= words.back()) return dedent_to(stack, column - 1, after);
+    words.push_back(column - 1);
+    const uint32_t indent = lalr(frame_of(stack).node).indentation.indent;
+    feed(stack, {&indent, 1},
+         [&](uint32_t, uint32_t block) { after.push_back(with_environment(block, words)); });
 }
 
 // The stack behind a newline, which is fed where code follows it.

@@ -288,7 +288,7 @@ const Row& Machine::row_locked(uint32_t state, bool general) {
         states_[state].row.store(row, std::memory_order_release);
         return *row;
     }
-    if (const Row* row = lexemes_ ? spelled_row(state) : nullptr) {
+    if (const Row* row = lexemes_ ? parser_row(state) : nullptr) {
         states_[state].row.store(row, std::memory_order_release);
         return *row;
     }

@@ -279,16 +279,11 @@ bool Machine::is_dead_end(uint32_t stack, uint32_t guard) {
 }
 
 bool Machine::is_dead_frame(uint32_t stack, uint32_t guard) {
+    if (may_ignore(stack, guard)) return false;
     auto f = frame_of(stack);
     Parser& p = parser(f.node);
     const uint32_t state = f.minimum - 1;
     const ByteSet alive = guard_bytes(guard);
-    auto [at, fresh] = p.may_ignore.try_emplace(uint64_t{p.scanner[state]} << 32 | guard, false);
-    if (fresh) {
-        const Offers next = make_offers(p, state, alive);
-        at->second = next.newlines != 0;
-    }
-    if (at->second) return false;
     Trials trials(trials_);
     bool any = false;
     (alive & p.first[state]).for_each([&](uint8_t byte) {
@@ -297,6 +292,16 @@ bool Machine::is_dead_frame(uint32_t stack, uint32_t guard) {
     if (any) return false;
     uint32_t behind = stack_behind(stack);
     return behind == kNone || is_hopeless(closure(behind), guard);
+}
+
+// Text that is ignored may come under this guard: told by the state on top of the stack, one frame.
+bool Machine::may_ignore(uint32_t stack, uint32_t guard) {
+    if (!guard) return true;
+    auto f = frame_of(stack);
+    Parser& p = parser(f.node);
+    auto [at, fresh] = p.may_ignore.try_emplace(uint64_t{p.scanner[f.minimum - 1]} << 32 | guard);
+    if (fresh) at->second = make_offers(p, f.minimum - 1, guard_bytes(guard)).newlines != 0;
+    return at->second;
 }
 
 // The lexeme leaves little room for what follows it.
@@ -313,7 +318,7 @@ bool Machine::may_follow(uint32_t behind, uint32_t node) {
     Trials trials(trials_);
     bool found = false;
     for_each_frame(behind, [&](uint32_t one) {
-        found = found || stack_behind(one) != kNone || may_follow_frame(one, node);
+        found = found || may_follow_frame(one, node) || stack_behind(one) != kNone;
     });
     return found;
 }
