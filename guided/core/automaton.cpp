@@ -363,9 +363,10 @@ uint32_t Machine::find_next(uint32_t state, uint32_t token) {
 
 size_t Machine::bytes() const {
     return state_heads_.bytes() + conts().bytes() + guards_.bytes() + transitions_.bytes() +
-           environments_.bytes() + stack_bytes_ + remains_.bytes() + guard_steps_.size() * 32 + progress_.bytes() +
-           texts_.bytes() + chains_.bytes() + states_.size() * sizeof(State) +
-           closures_.capacity() * 4 + rows_.size() * 256;
+           environments_.bytes() + stack_bytes_ + remains_.bytes() + bundles_.bytes() +
+           outcome_keys_.bytes() + guard_steps_.size() * 32 + progress_.bytes() + texts_.bytes() +
+           chains_.bytes() + states_.size() * sizeof(State) + closures_.capacity() * 4 +
+           rows_.size() * 256;
 }
 
 void Machine::check_memory() {

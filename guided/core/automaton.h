@@ -30,6 +30,7 @@
 #include <memory>
 #include <mutex>
 #include <string>
+#include <tuple>
 #include <unordered_map>
 #include <vector>
 
@@ -226,6 +227,7 @@ class Machine : private Expander {
     uint32_t guard_behind(uint32_t guard, uint32_t node, uint32_t state);
     uint32_t find_guard(uint32_t guard, uint32_t node, uint32_t state);
     const ByteSet& bytes_after(uint32_t node);
+    ByteSet find_bytes_after(uint32_t node, int enough);
     bool is_hopeless(uint32_t behind, uint32_t guard);
     void step_lexeme(Head head, uint8_t byte, std::vector<Head>& out);
     uint32_t newline_leaf(uint32_t node);
@@ -323,11 +325,23 @@ class Machine : private Expander {
     uint32_t with_environment(uint32_t stack, const std::vector<uint32_t>& words);
     uint32_t with_bracket(uint32_t stack, uint32_t symbol);
     void dedent_to(uint32_t stack, uint32_t column, std::vector<uint32_t>& after);
-    uint32_t column_after(uint32_t stack, uint32_t before, Table::Indent indent);
+    uint32_t column_after(uint32_t stack, uint32_t before, Indent indent);
     uint32_t feed_newline(uint32_t cont, uint32_t column);
     void find_lines(uint32_t stack, uint32_t column, std::vector<uint32_t>& after);
     void find_blocks(uint32_t stack, uint32_t column, std::vector<uint32_t>& after);
     // passages.cpp
+    struct Behind {
+        uint32_t guard;
+        ByteSet free, open;
+    };
+    struct Ends {  // of a lexeme, as far as they were met; by guard and state
+        std::vector<Behind> all;
+        std::unordered_map<uint64_t, uint32_t> known;
+        std::vector<uint32_t> plain;  // without a guard
+        uint32_t number(Machine& machine, uint32_t leaf, uint32_t guard, uint32_t state);
+    };
+    void add_remains(Passage& passage, uint32_t guard, uint32_t indent,
+                     std::vector<Remains>& parts);
     const Passage& passage(uint32_t leaf, uint32_t state, uint32_t remains, uint32_t guard);
     std::unique_ptr<Passage> make_passage(uint32_t leaf, uint32_t state, const Remains& remains,
                                           uint32_t guard);
@@ -343,8 +357,8 @@ class Machine : private Expander {
         auto operator<=>(const Element&) const = default;
     };
     static constexpr size_t kElementWords = sizeof(Element) / 4;
-    struct Reduced {  // a bundle waits for a frame so many below the top one, and `symbol` on it
-        uint32_t below, symbol, brackets, bundle;
+    struct Reduced {  // a bundle waits for so many frames to be taken off, and `symbol` put there
+        uint32_t pops, symbol, brackets, bundle;
     };
     struct Later {  // what a stack is asked once it is known
         enum Kind : uint8_t { kNarrow, kEnding, kLines };
@@ -360,15 +374,25 @@ class Machine : private Expander {
         TokenSet tokens;
         std::vector<Reduced> reduced;
         std::vector<Later> later;
-        bool known = false;
+    };
+    struct Deeper {  // counts what is nested, of lexemes in one token
+        uint32_t& depth;
+        explicit Deeper(uint32_t& now);
+        Deeper(const Deeper&) = delete;
+        ~Deeper() { --depth; }
+    };
+    struct Work {  // a bundle, and the top frame that it has come to
+        Continuations::Frame top;
+        uint32_t bundle;
+        bool operator<(const Work& o) const {
+            return std::tuple{top.parent, top.minimum, top.maximum} <
+                   std::tuple{o.top.parent, o.top.minimum, o.top.maximum};
+        }
     };
     struct Walk {  // of a mask, or of an outcome that is being found
-        struct Work {
-            uint32_t bundle, stack;
-        };
-        std::vector<uint32_t> words;  // the tokens found, W words
-        Outcome* outcome;             // null of a mask
-        std::vector<Work> todo;
+        TokenSet tokens;
+        Outcome* outcome;        // null of a mask
+        std::vector<Work> todo;  // a heap
         std::vector<Reduced> reduced;
     };
     static constexpr uint32_t kBeneath = kNone;  // below a stack of which one frame is known
@@ -381,13 +405,15 @@ class Machine : private Expander {
     void take_shifted(Walk& walk, const Element& element, uint32_t behind);
     void do_later(Walk& walk, uint32_t stack, Later later);
     void finish(Walk& walk);
-    void apply(Walk& walk, const Outcome& outcome, uint32_t stack);
-    void pop(Walk& walk, const Reduced& reduced, uint32_t stack);
+    void add_work(Walk& walk, const Continuations::Frame& top, uint32_t bundle);
+    uint32_t unite_bundles(std::vector<uint32_t>& bundles);
+    void apply(Walk& walk, const Outcome& outcome, const Continuations::Frame& top);
+    void pop(Walk& walk, const Reduced& reduced, const Continuations::Frame& top);
     void go_to(Walk& walk, const Reduced& reduced, const Continuations::Frame& top, uint32_t base);
-    const Outcome& outcome(uint32_t bundle, uint32_t stack);
-    void find_outcome(Outcome& found, uint32_t bundle, Continuations::Frame top, uint32_t brackets);
+    const Outcome& outcome(uint32_t bundle, const Continuations::Frame& top);
+    std::unique_ptr<Outcome> find_outcome(uint32_t bundle, Continuations::Frame top,
+                                          uint32_t brackets);
     void merge(const std::vector<Reduced>& all, std::vector<Reduced>& merged);
-    static std::vector<uint32_t> listed(const std::vector<uint32_t>& words);
     // passage_masks.cpp
     struct Line {  // one more than the column of a line, and what stands in it
         uint32_t column;
@@ -503,7 +529,10 @@ class Machine : private Expander {
     std::vector<uint32_t> wanted_;              // symbols that are fed
     RemainsTable remains_;
     SequenceTable passage_keys_, junction_keys_, outcome_keys_;
-    SequenceTable bundles_;
+    SequenceTable bundles_, unions_;                    // of elements, of bundles
+    uint32_t depth_ = 0;                                // of Deeper
+    std::vector<uint32_t> united_bundles_;              // by union
+    std::unordered_map<uint32_t, bool> narrow_;         // by lexeme
     std::vector<std::unique_ptr<Passage>> passages_;    // by key
     std::vector<std::unique_ptr<Junction>> junctions_;  // by key
     std::vector<std::unique_ptr<Outcome>> outcomes_;    // by key

@@ -62,7 +62,7 @@ void Machine::dedent_to(uint32_t stack, uint32_t column, std::vector<uint32_t>& 
 
 // One more than the column of the text behind its last line break; 0: there was none. `before`: the
 // same of the text before it.
-uint32_t Machine::column_after(uint32_t stack, uint32_t before, Table::Indent indent) {
+uint32_t Machine::column_after(uint32_t stack, uint32_t before, Indent indent) {
     if (!indent.breaks() && !before) return 0;
     uint32_t column = indent.breaks() ? 1 : before;
     uint32_t one = stack;

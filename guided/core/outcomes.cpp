@@ -11,7 +11,7 @@
 // cannot be told so, as it asks for the indentation or for what may follow, is kept for later, with
 // the frames above, and done on the real stack.
 #include <algorithm>
-#include <bit>
+#include <array>
 #include <map>
 
 #include "automaton.h"
@@ -22,7 +22,15 @@ namespace guided {
 
 namespace {
 constexpr size_t kMostSteps = 1'000'000;  // of one mask, as reductions may go round
+constexpr uint32_t kMostLexemes = 2'000;
 }  // namespace
+
+Machine::Deeper::Deeper(uint32_t& now) : depth(now) {
+    if (depth == kMostLexemes)
+        throw LimitExceeded("a token spells too many lexemes", "lexemes in a token", kMostLexemes,
+                            "");
+    ++depth;
+}
 
 // ---- bundles ----
 
@@ -78,6 +86,7 @@ const Passage& Machine::passage_of(uint32_t junction, uint32_t number) {
 
 // Let the stack read some remainders.
 void Machine::start(Walk& walk, uint32_t stack, uint32_t remains, uint32_t guard) {
+    Deeper deeper(depth_);
     for_each_frame(stack, [&](uint32_t one) {
         const uint32_t number = junction(one, remains, guard);
         const Junction& j = *junctions_[number];
@@ -88,17 +97,18 @@ void Machine::start(Walk& walk, uint32_t stack, uint32_t remains, uint32_t guard
         }
         for (uint32_t i = j.offers.newlines; within && i < j.offers.fed; ++i)
             take_within(walk, passage_of(number, i), one);
-        if (uint32_t lexemes = within ? j.within : j.outside) walk.todo.push_back({lexemes, one});
+        if (uint32_t lexemes = within ? j.within : j.outside)
+            add_work(walk, frame_of(one), lexemes);
     });
 }
 
 // A lexeme of a junction, and the stack behind it.
 void Machine::take(Walk& walk, uint32_t junction, uint32_t number, uint32_t behind) {
     const Passage& passage = passage_of(junction, number);
-    passage.inside.add_to(walk.words);
+    walk.tokens.add(passage.inside);
     for (uint32_t i = 0; i < passage.endings.size(); ++i) {
         if (may_ignore(behind, passage.endings[i].guard))
-            passage.endings[i].tokens.add_to(walk.words);
+            walk.tokens.add(passage.endings[i].tokens);
         else do_later(walk, behind, {Later::kEnding, junction, number, {}, i});
     }
     for (const auto& exit : passage.exits) start(walk, behind, exit.remains, exit.guard);
@@ -108,8 +118,10 @@ void Machine::take(Walk& walk, uint32_t junction, uint32_t number, uint32_t behi
 void Machine::take_shifted(Walk& walk, const Element& element, uint32_t behind) {
     const Offers& all = junctions_[element.junction]->offers;
     if (element.number < all.fed) {
-        passage_of(element.junction, element.number).inside.add_to(walk.words);
-        do_later(walk, behind, {Later::kLines, element.junction, element.number, {}});
+        const Passage& newline = passage_of(element.junction, element.number);
+        walk.tokens.add(newline.inside);
+        if (!newline.endings.empty() || !newline.exits.empty())
+            do_later(walk, behind, {Later::kLines, element.junction, element.number, {}});
     } else if (is_narrow(all.leaves[element.number])) {
         do_later(walk, behind, {Later::kNarrow, element.junction, element.number, {}});
     } else {
@@ -128,29 +140,55 @@ void Machine::do_later(Walk& walk, uint32_t stack, Later later) {
         take_lines(walk, passage, stack, 0);
     } else if (later.kind == Later::kEnding) {
         const auto& ending = passage.endings[later.ending];
-        if (!is_dead_end(stack, ending.guard)) ending.tokens.add_to(walk.words);
+        if (!is_dead_end(stack, ending.guard)) walk.tokens.add(ending.tokens);
     } else if (may_follow(stack, junctions_[later.junction]->offers.leaves[later.number])) {
         take(walk, later.junction, later.number, stack);
     }
 }
 
-// Feed what is to be fed, until all is shifted, or asks for what is beneath.
+// Feed what is to be fed, until all is shifted, or asks for what is beneath. What waits for one
+// frame goes on together: frames above have greater numbers than those below, so they are done
+// first.
 void Machine::finish(Walk& walk) {
+    std::vector<uint32_t> together;
     for (size_t steps = 0; !walk.todo.empty();) {
-        auto [bundle, stack] = walk.todo.back();
-        walk.todo.pop_back();
         if (++steps > kMostSteps)
             throw LimitExceeded("a lexeme asks for too many reductions", "reductions", kMostSteps,
                                 "");
-        apply(walk, outcome(bundle, stack), stack);
+        const Continuations::Frame top = walk.todo.front().top;
+        together.clear();
+        while (!walk.todo.empty() && walk.todo.front().top == top) {
+            together.push_back(walk.todo.front().bundle);
+            std::pop_heap(walk.todo.begin(), walk.todo.end());
+            walk.todo.pop_back();
+        }
+        apply(walk, outcome(unite_bundles(together), top), top);
     }
 }
 
-// Do to the stack what its top frame does to a bundle.
-void Machine::apply(Walk& walk, const Outcome& outcome, uint32_t stack) {
-    const auto top = frame_of(stack);
-    outcome.tokens.add_to(walk.words);
-    for (const Reduced& r : outcome.reduced) pop(walk, r, stack);
+void Machine::add_work(Walk& walk, const Continuations::Frame& top, uint32_t bundle) {
+    walk.todo.push_back({top, bundle});
+    std::push_heap(walk.todo.begin(), walk.todo.end());
+}
+
+uint32_t Machine::unite_bundles(std::vector<uint32_t>& bundles) {
+    if (bundles.size() == 1) return bundles[0];
+    std::sort(bundles.begin(), bundles.end());
+    bundles.erase(std::unique(bundles.begin(), bundles.end()), bundles.end());
+    if (bundles.size() == 1) return bundles[0];
+    const uint32_t number = unions_.intern(bundles.data(), bundles.size());
+    if (number == united_bundles_.size()) {
+        std::vector<Element> elements;
+        for (uint32_t one : bundles) add_elements(one, elements);
+        united_bundles_.push_back(bundle(elements));
+    }
+    return united_bundles_[number];
+}
+
+// Do to a stack what its top frame does to a bundle.
+void Machine::apply(Walk& walk, const Outcome& outcome, const Continuations::Frame& top) {
+    walk.tokens.add(outcome.tokens);
+    for (const Reduced& r : outcome.reduced) pop(walk, r, top);
     for (Later later : outcome.later) {
         uint32_t at = top.parent;
         for (size_t i = later.frames.size(); i-- > 0;)
@@ -161,55 +199,51 @@ void Machine::apply(Walk& walk, const Outcome& outcome, uint32_t stack) {
     }
 }
 
-void Machine::pop(Walk& walk, const Reduced& r, uint32_t stack) {
-    const auto top = frame_of(stack);
-    for (uint32_t left = r.below + 1; left; --left) {
-        stack = frame_of(stack).parent;
-        if (stack == kBeneath) {
-            walk.reduced.push_back({left - 1, r.symbol, r.brackets, r.bundle});
+void Machine::pop(Walk& walk, const Reduced& r, const Continuations::Frame& top) {
+    if (!r.pops) return go_to(walk, r, top, trial(top));
+    uint32_t base = top.parent;
+    for (uint32_t left = r.pops - 1;; --left) {
+        if (base == kBeneath) {
+            walk.reduced.push_back({left + 1, r.symbol, r.brackets, r.bundle});
             return;
         }
-        if (is_trial(stack) || !conts().is_union(stack)) continue;
-        for (uint32_t base : bases_below(stack, left - 1)) go_to(walk, r, top, base);
-        return;
+        if (!is_trial(base) && conts().is_union(base)) {
+            for (uint32_t one : bases_below(base, left)) go_to(walk, r, top, one);
+            return;
+        }
+        if (!left) return go_to(walk, r, top, base);
+        base = frame_of(base).parent;
     }
-    go_to(walk, r, top, stack);
 }
 
 void Machine::go_to(Walk& walk, const Reduced& r, const Continuations::Frame& top, uint32_t base) {
     const uint32_t action = parser(top.node).action(frame_of(base).minimum - 1, r.symbol);
     if (action == kNone || action & 1) return;
-    walk.todo.push_back({r.bundle, trial({top.node, (action >> 1) + 1,
-                                          with_brackets(top.maximum, r.brackets), base})});
+    add_work(walk, {top.node, (action >> 1) + 1, with_brackets(top.maximum, r.brackets), base},
+             r.bundle);
 }
 
 // ---- outcomes ----
 
-const Machine::Outcome& Machine::outcome(uint32_t bundle, uint32_t stack) {
-    const auto top = frame_of(stack);
-    uint32_t key[] = {bundle, top.node, top.minimum, brackets(stack)};
+const Machine::Outcome& Machine::outcome(uint32_t bundle, const Continuations::Frame& top) {
+    const uint32_t brackets = environments_[top.maximum][0];
+    uint32_t key[] = {bundle, top.node, top.minimum, brackets};
     const uint32_t number = outcome_keys_.intern(key, 4);
-    if (number == outcomes_.size()) outcomes_.push_back(nullptr);
+    if (number >= outcomes_.size()) outcomes_.resize(number + 1);
     if (!outcomes_[number]) {
-        outcomes_[number] = std::make_unique<Outcome>();
-        try {
-            find_outcome(*outcomes_[number], bundle, top, brackets(stack));
-        } catch (...) {
-            outcomes_[number] = nullptr;
-            throw;
-        }
-    } else if (!outcomes_[number]->known) {
-        // It asks for itself, on a stack that has grown: reductions of nothing that go round.
-        throw LimitExceeded("a lexeme asks for too many reductions", "reductions", kMostSteps, "");
+        auto found = find_outcome(bundle, top, brackets);
+        outcomes_[number] = std::move(found);
     }
     return *outcomes_[number];
 }
 
-void Machine::find_outcome(Outcome& found, uint32_t bundle_number, Continuations::Frame top,
-                           uint32_t brackets) {
+std::unique_ptr<Machine::Outcome>
+Machine::find_outcome(uint32_t bundle_number, Continuations::Frame top, uint32_t brackets) {
+    Deeper deeper(depth_);
     Trials trials(trials_);
     const Parser& p = parser(top.node);
-    Walk walk{std::vector<uint32_t>(vocabulary_->words(), 0), &found, {}, {}};
+    auto found = std::make_unique<Outcome>();
+    Walk walk{{}, found.get(), {}, {}};
     uint32_t words[] = {brackets, 0};
     top.maximum = environments_.intern(words, 2);
     top.parent = kBeneath;
@@ -231,31 +265,22 @@ void Machine::find_outcome(Outcome& found, uint32_t bundle_number, Continuations
     }
     for (auto& [rule, wanted] : by_rule) {
         const LalrParts::Rule& r = p.parts.rules[rule];
-        Reduced reduced{r.length, r.symbol, brackets, bundle(wanted)};
-        if (r.length) --reduced.below, walk.reduced.push_back(reduced);
-        else go_to(walk, reduced, top, stack);
+        walk.reduced.push_back({r.length, r.symbol, brackets, bundle(wanted)});
     }
     finish(walk);
-    merge(walk.reduced, found.reduced);
-    found.tokens = TokenSet(listed(walk.words), vocabulary_->rows());
-    found.known = true;
-    stack_bytes_ += sizeof(Outcome) + 64 + found.tokens.bytes() +
-                    found.reduced.size() * sizeof(Reduced) + found.later.size() * sizeof(Later);
+    merge(walk.reduced, found->reduced);
+    walk.tokens.shrink(vocabulary_->rows());
+    found->tokens = std::move(walk.tokens);
+    stack_bytes_ += sizeof(Outcome) + 64 + found->tokens.bytes() +
+                    found->reduced.size() * sizeof(Reduced) + found->later.size() * sizeof(Later);
+    return found;
 }
 
 // Bundles that wait for the same frame are one.
 void Machine::merge(const std::vector<Reduced>& all, std::vector<Reduced>& merged) {
     std::map<std::array<uint32_t, 3>, std::vector<Element>> elements;
-    for (const Reduced& r : all) add_elements(r.bundle, elements[{r.below, r.symbol, r.brackets}]);
+    for (const Reduced& r : all) add_elements(r.bundle, elements[{r.pops, r.symbol, r.brackets}]);
     for (auto& [key, wanted] : elements) merged.push_back({key[0], key[1], key[2], bundle(wanted)});
-}
-
-std::vector<uint32_t> Machine::listed(const std::vector<uint32_t>& words) {
-    std::vector<uint32_t> tokens;
-    for (uint32_t w = 0; w < words.size(); ++w)
-        for (uint32_t word = words[w]; word; word &= word - 1)
-            tokens.push_back(32 * w + static_cast<uint32_t>(std::countr_zero(word)));
-    return tokens;
 }
 
 }  // namespace guided

@@ -307,8 +307,9 @@ bool Machine::may_ignore(uint32_t stack, uint32_t guard) {
 // The lexeme leaves little room for what follows it.
 bool Machine::is_narrow(uint32_t node) {
     constexpr int kRoom = 64;  // ASCII bytes that may follow: all but letters and digits, say
-    const ByteSet& after = bytes_after(node);
-    return std::popcount(after.word(0)) + std::popcount(after.word(1)) < kRoom;
+    auto [at, fresh] = narrow_.try_emplace(node, false);
+    if (fresh) at->second = find_bytes_after(node, kRoom).ascii_count() < kRoom;
+    return at->second;
 }
 
 // Something can follow the lexeme `node` on the stack behind it. A comment up to the end of its

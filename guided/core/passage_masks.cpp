@@ -21,7 +21,7 @@ constexpr uint32_t kDeeper = kNone;  // instead of a column: in a new block
 void Machine::take_head(Walk& walk, const Head& h) {
     if (h.node == kStacked) return start(walk, h.state, RemainsTable::kTokens, h.guard);
     const Passage& all = passage(h.node, h.state, RemainsTable::kTokens, h.guard);
-    all.inside.add_to(walk.words);
+    walk.tokens.add(all.inside);
     if (leaf(h.node).newline) {
         for_each_frame(h.cont, [&](uint32_t one) {
             if (in_brackets(one)) return take_within(walk, all, one);
@@ -32,14 +32,14 @@ void Machine::take_head(Walk& walk, const Head& h) {
         return;
     }
     for (const auto& ending : all.endings)
-        if (!is_dead_end(h.cont, ending.guard)) ending.tokens.add_to(walk.words);
+        if (!is_dead_end(h.cont, ending.guard)) walk.tokens.add(ending.tokens);
     for (const auto& exit : all.exits) start(walk, h.cont, exit.remains, exit.guard);
 }
 
 // A newline in brackets is nothing: the stack stays as it is, whatever the column.
 void Machine::take_within(Walk& walk, const Passage& passage, uint32_t stack) {
-    passage.inside.add_to(walk.words);
-    for (const auto& ending : passage.endings) ending.tokens.add_to(walk.words);
+    walk.tokens.add(passage.inside);
+    for (const auto& ending : passage.endings) walk.tokens.add(ending.tokens);
     std::map<uint32_t, std::vector<uint32_t>> by_guard;
     for (const auto& exit : passage.exits) by_guard[exit.guard].push_back(exit.remains);
     for (const auto& [guard, numbers] : by_guard)
@@ -53,7 +53,7 @@ void Machine::take_lines(Walk& walk, const Passage& passage, uint32_t stack, uin
     const std::vector<uint32_t> blocks = environment(stack);  // the first is no column
     std::map<uint32_t, std::vector<Line>> groups;
     auto add = [&](uint32_t indent, Line line) {
-        line.column = column_after(stack, column, Table::Indent{indent});
+        line.column = column_after(stack, column, Indent{indent});
         const uint32_t at = line.column - 1;
         if (!line.column) return;
         if (at > blocks.back()) groups[kDeeper].push_back(line);
@@ -74,7 +74,7 @@ void Machine::take_alike(Walk& walk, uint32_t stack, const std::vector<Line>& li
     if (stacks.empty()) return;
     std::map<uint32_t, std::vector<uint32_t>> by_guard;
     for (const Line& line : lines) {
-        if (line.ending) line.ending->tokens.add_to(walk.words);
+        if (line.ending) walk.tokens.add(line.ending->tokens);
         else by_guard[line.exit->guard].push_back(line.exit->remains);
     }
     auto start_all = [&](uint32_t remains, uint32_t guard) {
@@ -103,16 +103,20 @@ const Row* Machine::parser_row(uint32_t state) {
             (is_deferred(h) || leaf(h.node).kind != Leaf::kLexeme || !is_stack(h.cont)))
             return nullptr;
     Trials trials(trials_);
-    Walk walk{std::vector<uint32_t>(vocabulary_->words(), 0), nullptr, {}, {}};
+    Walk walk{{}, nullptr, {}, {}};
     for (const Head& h : here) take_head(walk, h);
     finish(walk);
     if (states_[state].complete)
-        for (uint32_t id : vocabulary_->eos()) walk.words[id >> 5] |= 1u << (id & 31);
-    size_t count = 0;
-    for (uint32_t word : walk.words) count += static_cast<size_t>(std::popcount(word));
+        walk.tokens.listed.insert(walk.tokens.listed.end(), vocabulary_->eos().begin(),
+                                  vocabulary_->eos().end());
     RowPool& pool = vocabulary_->rows();
-    if (count > kFewTokens) rows_.push_back(pool.row(pool.base(std::move(walk.words)), {}));
-    else rows_.push_back(pool.row(nullptr, listed(walk.words)));
+    if (walk.tokens.rows.empty() && walk.tokens.listed.size() <= kFewTokens) {
+        rows_.push_back(pool.row(nullptr, std::move(walk.tokens.listed)));
+    } else {
+        std::vector<uint32_t> words(vocabulary_->words(), 0);
+        walk.tokens.write(words);
+        rows_.push_back(pool.row(pool.base(std::move(words)), {}));
+    }
     return rows_.back().get();
 }
 

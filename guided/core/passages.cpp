@@ -7,19 +7,38 @@
 
 namespace guided {
 
-namespace {
-constexpr uint32_t kLargeSubtree = 1024;  // trie nodes; larger ones are not copied
-}  // namespace
-
 TokenSet::TokenSet(std::vector<uint32_t> tokens, RowPool& pool) {
-    if (tokens.size() > kMostListed) row_ = pool.base_of(tokens);
-    else listed_ = std::move(tokens);
+    if (tokens.size() > kMostListed) rows.push_back(pool.base_of(tokens));
+    else listed = std::move(tokens);
+    listed.shrink_to_fit();
 }
 
-void TokenSet::add_to(std::vector<uint32_t>& words) const {
-    for (uint32_t token : listed_) words[token >> 5] |= 1u << (token & 31);
-    if (row_)
-        for (size_t w = 0; w < words.size(); ++w) words[w] |= row_->words[w];
+void TokenSet::add(const TokenSet& other) {
+    listed.insert(listed.end(), other.listed.begin(), other.listed.end());
+    for (const BasePtr& row : other.rows)
+        if (std::find(rows.begin(), rows.end(), row) == rows.end()) rows.push_back(row);
+}
+
+void TokenSet::shrink(RowPool& pool) {
+    std::sort(listed.begin(), listed.end());
+    listed.erase(std::unique(listed.begin(), listed.end()), listed.end());
+    std::erase_if(listed, [&](uint32_t token) {
+        return std::any_of(rows.begin(), rows.end(),
+                           [&](const BasePtr& row) { return row->has(token); });
+    });
+    if (listed.size() > kMostListed) {
+        rows.push_back(pool.base_of(listed));
+        listed.clear();
+    }
+    if (rows.size() > kMostRows) rows = {pool.unite(std::move(rows))};
+    listed.shrink_to_fit();
+    rows.shrink_to_fit();
+}
+
+void TokenSet::write(std::vector<uint32_t>& words) const {
+    for (uint32_t token : listed) words[token >> 5] |= 1u << (token & 31);
+    for (const BasePtr& row : rows)
+        for (size_t w = 0; w < words.size(); ++w) words[w] |= row->words[w];
 }
 
 // ---- remainders ----
@@ -112,6 +131,64 @@ uint32_t RemainsTable::unite(const std::vector<uint32_t>& numbers, Lines lines) 
 
 // ---- passages ----
 
+namespace {
+constexpr uint32_t kLargeSubtree = 1024;  // trie nodes; larger ones are not copied
+
+// A walk of remainders by one lexeme.
+struct Step {
+    uint32_t node, state, guard, behind;  // `behind`: the number of a Behind where the lexeme ends
+    Indent indent;
+};
+using Place = std::pair<uint32_t, uint32_t>;  // guard, indent
+
+// The bytes on which a lexeme stays in the state that it is in: where nothing else stands below a
+// node, all of it stays inside. So most words are passed over.
+class Loops {
+  public:
+    explicit Loops(Terminal& lexeme) : lexeme_(lexeme) {}
+    // `leaving`: the bytes that may also follow the lexeme here.
+    bool hold(const Trie::Summary* below, uint32_t state, const ByteSet& leaving) {
+        if (!below || below->high) return false;
+        auto [at, fresh] = loops_.try_emplace(state);
+        if (fresh) find(state, at->second);
+        for (size_t i = 0; i < 2; ++i)
+            if (below->ascii[i] & ~(at->second.word(i) & ~leaving.word(i))) return false;
+        return true;
+    }
+
+  private:
+    void find(uint32_t state, ByteSet& loop) {
+        lexeme_.allowed(state).for_each([&](uint8_t byte) {
+            if (byte < 128 && lexeme_.next(state, byte) == state) loop.add(byte);
+        });
+    }
+    Terminal& lexeme_;
+    std::unordered_map<uint32_t, ByteSet> loops_;
+};
+}  // namespace
+
+// Where the lexeme ended in `state` under `guard`: the bytes on which the texts that must not match
+// longer are out (`free`), or may yet match (`open`).
+uint32_t Machine::Ends::number(Machine& machine, uint32_t leaf, uint32_t guard, uint32_t state) {
+    if (guard == 0 && state < plain.size() && plain[state] != kNone) return plain[state];
+    auto [at, fresh] =
+        known.try_emplace(uint64_t{guard} << 32 | state, static_cast<uint32_t>(all.size()));
+    if (guard == 0) {
+        if (state >= plain.size()) plain.resize(state + state / 2 + 1, kNone);
+        plain[state] = at->second;
+    }
+    if (!fresh) return at->second;
+    Behind b;
+    b.guard = machine.guard_behind(guard, leaf, state);
+    for (unsigned byte = 0; byte < 256; ++byte) {
+        auto one = static_cast<uint8_t>(byte);
+        uint32_t after = b.guard ? machine.advance_guard(b.guard, one) : 0;
+        if (after != kNone) (after ? b.open : b.free).add(one);
+    }
+    all.push_back(b);
+    return at->second;
+}
+
 // What the tokens of `remains` do from `state` of a lexeme on, under a guard.
 const Passage& Machine::passage(uint32_t leaf_number, uint32_t state, uint32_t remains,
                                 uint32_t guard) {
@@ -128,68 +205,74 @@ std::unique_ptr<Passage> Machine::make_passage(uint32_t leaf_number, uint32_t st
     const LeafInfo info = leaf(leaf_number);
     Terminal& lexeme = *info.terminal;
     const Trie& trie = *remains.trie;
-    struct Step {
-        uint32_t node, state, guard;
-        bool ends;
-        uint32_t behind;  // the guard behind the lexeme, where it ends
-        Table::Indent indent;
-    };
-    using Place = std::pair<uint32_t, uint32_t>;  // guard, indent
+    Ends ends;
+    Loops loops(lexeme);
     std::vector<uint32_t> inside;
     std::map<Place, std::vector<uint32_t>> endings;
     std::map<Place, std::vector<Remains>> exits;
-    std::vector<Step> stack{{remains.node, state, guard, false, 0, {}}};
+    std::vector<Step> stack{{remains.node, state, guard, kNone, {}}};
     while (!stack.empty()) {
         const Step s = stack.back();
         stack.pop_back();
         const Trie::Node& n = trie[s.node];
-        ByteSet free,
-            open;  // the bytes that may follow the lexeme: the longer texts are out, or not yet
+        ByteSet present;
         for (uint32_t c = n.first_child; c < n.first_child + n.child_count; ++c) {
             const uint8_t byte = trie[c].byte;
             if (s.node == remains.node && !remains.first.has(byte)) continue;
-            if (s.ends) {
-                uint32_t after = s.behind ? advance_guard(s.behind, byte) : 0;
-                if (after != kNone) (after ? open : free).add(byte);
-            }
-            Step to = s;
+            present.add(byte);
+            Step to{c, 0, 0, kNone, s.indent};
             if (s.guard && (to.guard = advance_guard(s.guard, byte)) == kNone) continue;
             to.state = lexeme.next(s.state, byte);
             if (to.state == Terminal::kDead) continue;
-            to.node = c;
             if (info.newline) to.indent = s.indent.after(byte);
-            to.ends = lexeme.accepting(to.state);
-            to.behind = to.ends ? guard_behind(to.guard, leaf_number, to.state) : 0;
-            auto& reached =
-                lexeme.goes_on(to.state) ? inside : endings[{to.behind, to.indent.packed}];
-            for (auto item : trie.items(trie[c])) reached.push_back(item.token);
+            if (lexeme.accepting(to.state))
+                to.behind = ends.number(*this, leaf_number, to.guard, to.state);
+            ByteSet leaving;
+            if (to.behind != kNone)
+                (leaving = ends.all[to.behind].free) |= ends.all[to.behind].open;
+            if (!to.guard && loops.hold(trie.summary(trie[c]), to.state, leaving)) {
+                for (auto item : trie.items_below(trie[c])) inside.push_back(item.token);
+                continue;
+            }
             if (trie[c].child_count) stack.push_back(to);
+            if (!trie[c].token_count) continue;
+            auto& reached = lexeme.goes_on(to.state)
+                                ? inside
+                                : endings[{ends.all[to.behind].guard, to.indent.packed}];
+            for (auto item : trie.items(trie[c])) reached.push_back(item.token);
         }
-        if (!free.empty()) exits[{0, s.indent.packed}].push_back({&trie, s.node, free});
-        if (!open.empty()) exits[{s.behind, s.indent.packed}].push_back({&trie, s.node, open});
+        if (s.behind == kNone) continue;
+        const Behind& b = ends.all[s.behind];
+        if (ByteSet free = present & b.free; !free.empty())
+            exits[{0, s.indent.packed}].push_back({&trie, s.node, free});
+        if (ByteSet open = present & b.open; !open.empty())
+            exits[{b.guard, s.indent.packed}].push_back({&trie, s.node, open});
     }
     auto made = std::make_unique<Passage>();
     RowPool& pool = vocabulary_->rows();
     made->inside = TokenSet(std::move(inside), pool);
     for (auto& [place, tokens] : endings)
-        if (!tokens.empty())
-            made->endings.push_back({place.first, place.second, TokenSet(std::move(tokens), pool)});
-    for (auto& [place, parts] : exits) {
-        auto add = [&, &place = place](uint32_t number) {
-            if (number != kNone) made->exits.push_back({place.first, place.second, number});
-        };
-        auto large = std::partition(parts.begin(), parts.end(), [&](const Remains& part) {
-            return trie[part.node].subtree < kLargeSubtree;
-        });
-        for (auto at = large; at != parts.end(); ++at) add(remains_.number(*at));
-        parts.erase(large, parts.end());
-        if (parts.size() == 1) add(remains_.number(parts[0]));
-        else if (!parts.empty()) add(remains_.unite(parts));
-    }
+        made->endings.push_back({place.first, place.second, TokenSet(std::move(tokens), pool)});
+    for (auto& [place, parts] : exits) add_remains(*made, place.first, place.second, parts);
     stack_bytes_ += sizeof(Passage) + 64 + made->inside.bytes() +
                     made->endings.size() * sizeof(Passage::Ending) +
                     made->exits.size() * sizeof(Passage::Exit);
     return made;
+}
+
+// Small remainders of many places become one trie; the large ones stay where they are.
+void Machine::add_remains(Passage& passage, uint32_t guard, uint32_t indent,
+                          std::vector<Remains>& parts) {
+    auto add = [&](uint32_t number) {
+        if (number != kNone) passage.exits.push_back({guard, indent, number});
+    };
+    auto large = std::partition(parts.begin(), parts.end(), [](const Remains& part) {
+        return (*part.trie)[part.node].subtree < kLargeSubtree;
+    });
+    for (auto at = large; at != parts.end(); ++at) add(remains_.number(*at));
+    parts.erase(large, parts.end());
+    if (parts.size() == 1) add(remains_.number(parts[0]));
+    else if (!parts.empty()) add(remains_.unite(parts));
 }
 
 }  // namespace guided

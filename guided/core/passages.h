@@ -11,6 +11,8 @@
 #pragma once
 
 #include <map>
+#include <memory>
+#include <unordered_map>
 #include <vector>
 
 #include "interning.h"
@@ -19,19 +21,20 @@
 
 namespace guided {
 
-// Few tokens are listed, many are a row.
-class TokenSet {
-  public:
+// Few tokens are listed, many are rows, which are shared.
+struct TokenSet {
     static constexpr size_t kMostListed = 512;  // as long to set one by one as to unite rows
+    static constexpr size_t kMostRows = 4;
+
+    std::vector<uint32_t> listed;
+    std::vector<BasePtr> rows;
 
     TokenSet() = default;
     TokenSet(std::vector<uint32_t> tokens, RowPool& pool);
-    void add_to(std::vector<uint32_t>& words) const;
-    size_t bytes() const { return listed_.capacity() * 4 + (row_ ? row_->words.size() * 4 : 0); }
-
-  private:
-    std::vector<uint32_t> listed_;
-    BasePtr row_;
+    void add(const TokenSet& other);
+    void shrink(RowPool& pool);                      // to what is worth keeping
+    void write(std::vector<uint32_t>& words) const;  // set the bits
+    size_t bytes() const { return listed.capacity() * 4 + rows.capacity() * sizeof(BasePtr); }
 };
 
 // Remainders of tokens: what stands in `trie` below `node` and begins with one of `first`.
@@ -41,9 +44,23 @@ struct Remains {
     ByteSet first;
 };
 
+// What a newline does to the column.
+struct Indent {
+    uint32_t packed = 0;
+    bool breaks() const { return packed >> 31; }  // there is a line break, and behind it:
+    uint32_t blanks() const { return packed & 0x7fff; }
+    uint32_t tabs() const { return packed >> 15 & 0xffff; }
+    Indent after(uint8_t byte) const {
+        if (byte == '\n') return {1u << 31};
+        if (byte == ' ') return {packed + (blanks() < 0x7fff)};
+        if (byte == '\t') return {packed + (tabs() < 0xffff ? 1u << 15 : 0)};
+        return *this;
+    }
+};
+
 struct Passage {
     struct Ending {
-        uint32_t guard, indent;  // behind the lexeme; `indent`: a Table::Indent, of a newline
+        uint32_t guard, indent;  // behind the lexeme; `indent`: of a newline, packed
         TokenSet tokens;
     };
     struct Exit {
