@@ -62,7 +62,12 @@ uint32_t RemainsTable::number(const Remains& remains) {
     return at->second;
 }
 
-uint32_t RemainsTable::unite(const std::vector<Remains>& parts, Lines lines) {
+uint32_t RemainsTable::unite(std::span<const Remains> parts) {
+    return keep(std::make_unique<Trie>(parts));
+}
+
+// Of the remainders those with a line break, or those without.
+std::unique_ptr<Trie> RemainsTable::select(std::span<const Remains> parts, bool with_break) {
     struct Found {
         size_t start, length;
         uint32_t token;
@@ -76,6 +81,7 @@ uint32_t RemainsTable::unite(const std::vector<Remains>& parts, Lines lines) {
     std::vector<Step> stack;
     for (const Remains& part : parts) {
         const Trie& trie = *part.trie;
+        path.clear();
         stack.push_back({part.node, 0});
         while (!stack.empty()) {
             auto [node, depth] = stack.back();
@@ -85,11 +91,7 @@ uint32_t RemainsTable::unite(const std::vector<Remains>& parts, Lines lines) {
                 path.resize(depth - 1);
                 path.push_back(static_cast<char>(n.byte));
             }
-            auto is_kept = [&] {
-                return lines == Lines::kAll ||
-                       (lines == Lines::kMore) == (path.find('\n') != std::string::npos);
-            };
-            if (depth && n.token_count && is_kept()) {
+            if (depth && n.token_count && with_break == (path.find('\n') != std::string::npos)) {
                 for (auto item : trie.items(n))
                     found.push_back({spelled.size(), depth, item.token});
                 spelled += path;
@@ -97,20 +99,22 @@ uint32_t RemainsTable::unite(const std::vector<Remains>& parts, Lines lines) {
             for (uint32_t c = n.first_child; c < n.first_child + n.child_count; ++c)
                 if (depth || part.first.has(trie[c].byte)) stack.push_back({c, depth + 1});
         }
-        path.clear();
     }
-    if (found.empty()) return kNone;
     std::vector<Trie::Entry> entries;
     entries.reserve(found.size());
     for (const Found& f : found)
         entries.push_back({std::string_view(spelled).substr(f.start, f.length), f.token, 0});
-    auto made = std::make_unique<Trie>(std::move(entries));
-    auto [at, fresh] = by_content_.try_emplace(made->content(), 0);
+    return std::make_unique<Trie>(std::move(entries));
+}
+
+uint32_t RemainsTable::keep(std::unique_ptr<Trie> trie) {
+    if (trie->size() == 1) return kNone;
+    auto [at, fresh] = by_content_.try_emplace(trie->content(), 0);
     if (fresh) {
         ByteSet all;
         all.add_range(0, 255);
-        bytes_ += made->bytes();
-        tries_.push_back(std::move(made));
+        bytes_ += trie->bytes();
+        tries_.push_back(std::move(trie));
         at->second = number({tries_.back().get(), Trie::kRoot, all});
     }
     return at->second;
@@ -123,7 +127,8 @@ uint32_t RemainsTable::unite(const std::vector<uint32_t>& numbers, Lines lines) 
     if (fresh) {
         std::vector<Remains> parts;
         for (uint32_t number : numbers) parts.push_back(all_[number]);
-        at->second = unite(parts, lines);
+        at->second =
+            lines == Lines::kAll ? unite(parts) : keep(select(parts, lines == Lines::kMore));
         bytes_ += 64 + numbers.size() * 4;
     }
     return at->second;

@@ -37,12 +37,8 @@ struct TokenSet {
     size_t bytes() const { return listed.capacity() * 4 + rows.capacity() * sizeof(BasePtr); }
 };
 
-// Remainders of tokens: what stands in `trie` below `node` and begins with one of `first`.
-struct Remains {
-    const Trie* trie;
-    uint32_t node;
-    ByteSet first;
-};
+// Remainders of tokens.
+using Remains = Trie::Below;
 
 // What a newline does to the column.
 struct Indent {
@@ -83,12 +79,14 @@ class RemainsTable {
     Remains operator[](uint32_t number) const { return all_[number]; }
     // kNone if there are none.
     uint32_t number(const Remains& remains);
-    uint32_t unite(const std::vector<Remains>& parts, Lines lines = Lines::kAll);
-    // The same of numbered ones, remembered.
+    uint32_t unite(std::span<const Remains> parts);
+    // Of numbered ones; remembered.
     uint32_t unite(const std::vector<uint32_t>& numbers, Lines lines);
     size_t bytes() const { return bytes_; }
 
   private:
+    uint32_t keep(std::unique_ptr<Trie> trie);
+    static std::unique_ptr<Trie> select(std::span<const Remains> parts, bool with_break);
     std::vector<Remains> all_;
     std::vector<std::unique_ptr<Trie>> tries_;
     std::unordered_map<Hash128, uint32_t, Hash128Hasher> by_place_, by_content_;

@@ -41,8 +41,15 @@ class Trie {
         bool has(uint8_t b) const { return b < 128 ? ascii[b >> 6] >> (b & 63) & 1 : high; }
     };
 
+    struct Below {  // what stands below a node and begins with one of `first`
+        const Trie* trie;
+        uint32_t node;
+        ByteSet first;
+    };
+
     Trie() { nodes_.emplace_back(); }
-    explicit Trie(std::vector<Entry> entries);  // entries with empty bytes are dropped
+    explicit Trie(std::vector<Entry> entries);    // entries with empty bytes are dropped
+    explicit Trie(std::span<const Below> parts);  // all that stands there, with no counts
 
     const Node& operator[](uint32_t node) const { return nodes_[node]; }
     std::span<const Item> items(const Node& n) const {
@@ -75,6 +82,7 @@ class Trie {
     }
 
   private:
+    void sum_up();
     void summarize();
 
     std::vector<Node> nodes_;
