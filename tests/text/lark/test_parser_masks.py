@@ -10,18 +10,20 @@ import numpy as np
 import pytest
 
 from guided import Grammar, Matcher, Vocabulary
+from guided.errors import LimitError
 from tests.text.lark.matching import GRAMMARS, needs_corpora
 
 PIECES = (
-    *("x", "if", "i", "f(", "(", ")", "()", "())", ")(", "((", "]", "[x", "[", "].y", "):", ")):\n"),
-    *(":", ": ", ":\n", ":\n  ", ":\n    ", ":\n\t", "\n", "\n\n", "\n ", "\n  ", "\n    ", "\n  x"),
-    *("\n    x\n", "\n  x\n    y", "\n  if x:\n    y", "x\ny", ")\n", ")\n  x", ",\n   ", "\n#", "\n  # c\n"),
-    *("#", "##", " #", "# c\n", "# c\n  x", " ", "  ", "\t", " x", " if", " in", " not", " is", " x ="),
-    *("=", "==", "=x", " == x", "!=", ".", "..", "...", "....", ".x", ".x(", "1", "1.", ".1", "1.x", "0"),
-    *("00", "1if", "1 if", "'", "''", "'''", "''''", "'x'", "'x", "x'", "x''", "'\n", "\\", "\\\n", "'x'.y"),
-    *('"', '""', '"""', '"x"', '"):', "not", "notx", "def", "def f", "def f(", "class", "return", "pass\n"),
-    *("else", "else:", "\nelse:", "\n  else:\n", "elif x", "lambda", "lambda x:", ";", "; x", "**", "*", "-"),
-    *("-x", "->", "- ", ",", ", x", ",x)", "é", "x, y", "x.y", "x.y(", "x = x\n", "{", "}", "{x: y}", "\r\n"),
+    "x", "if", "i", "f(", "(", ")", "()", "())", ")(", "((", "]", "[x", "[", "].y", "):", ")):\n",
+    ":", ": ", ":\n", ":\n  ", ":\n    ", ":\n\t", "\n", "\n\n", "\n ", "\n  ", "\n    ", "\n  x",
+    "\n    x\n", "\n  x\n    y", "\n  if x:\n    y", "x\ny", ")\n", ")\n  x", ",\n   ", "\n#",
+    "\n  # c\n", "#", "##", " #", "# c\n", "# c\n  x", " ", "  ", "\t", " x", " if", " in",
+    " not", " is", " x =", "=", "==", "=x", " == x", "!=", ".", "..", "...", "....", ".x", ".x(",
+    "1", "1.", ".1", "1.x", "0", "00", "1if", "1 if", "'", "''", "'''", "''''", "'x'", "'x", "x'",
+    "x''", "'\n", "\\", "\\\n", "'x'.y", '"', '""', '"""', '"x"', '"):', "not", "notx", "def",
+    "def f", "def f(", "class", "return", "pass\n", "else", "else:", "\nelse:", "\n  else:\n",
+    "elif x", "lambda", "lambda x:", ";", "; x", "**", "*", "-", "-x", "->", "- ", ",", ", x",
+    ",x)", "é", "x, y", "x.y", "x.y(", "x = x\n", "{", "}", "{x: y}", "\r\n",
 )  # fmt: skip
 VOCABULARY = Vocabulary.from_tokens([piece.encode() for piece in PIECES] + [b""], eos=[len(PIECES)])
 
@@ -42,7 +44,7 @@ def walk(grammar: Grammar, seed: int, steps: int) -> None:
     draw = random.Random(seed)
     matcher = grammar.compile(VOCABULARY).matcher()
     for _ in range(steps):
-        assert disagreements(matcher) == [], bytes().join(
+        assert disagreements(matcher) == [], b"".join(
             VOCABULARY.token_bytes(token) or b"" for token in matcher.tokens
         )
         allowed = [token for token in matcher.allowed_tokens() if token < len(PIECES)]
@@ -107,3 +109,10 @@ nothing:
 @pytest.mark.parametrize("text", [LINES, BLOCKS, RIGHT], ids=["lines", "blocks", "right"])
 def test_random_texts_under_small_grammars(text: str, seed: int) -> None:
     walk(Grammar.from_lark(text), seed, 40)
+
+
+def test_a_token_of_thousands_of_lexemes_is_a_limit() -> None:
+    vocabulary = Vocabulary.from_tokens([b"(" * 5000, b"(", b"x", b")", b""], eos=[4])
+    grammar = Grammar.from_lark('start: "(" start ")" | "x"')
+    with pytest.raises(LimitError, match="a token spells too many lexemes"):
+        grammar.compile(vocabulary).matcher().allowed_tokens()
