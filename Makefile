@@ -3,6 +3,8 @@
 #   make demo       a small model writes JSON that fits a schema
 #   make test       the tests              make lint      format, lint rules, types
 #   make bench TOKENIZER=FOLDER            speed, next to peers; docs/benchmarks.md
+#   make bench-decode                      tokens a second, next to peers; the same page
+#   make llama      installs what runs GGUF files; compiling it takes minutes
 #   make nightly    the long random tests
 #   make sanitize   the tests under sanitizers, and a fuzz run of the core
 
@@ -15,9 +17,10 @@ FUZZ_SECONDS ?= 60
 CORE := $(wildcard guided/core/*.cpp guided/core/*.h) CMakeLists.txt
 INSTALLED := $(VENV)/installed
 BENCH_INSTALLED := $(VENV)/bench-installed
+LLAMA_INSTALLED := $(VENV)/llama-installed
 COMPILED := build/compiled
 
-.PHONY: build demo test lint bench tokenizer-named nightly sanitize address thread fuzz clean
+.PHONY: build demo test lint bench bench-decode llama tokenizer-named nightly sanitize address thread fuzz clean
 build: $(COMPILED)
 
 $(BIN)/python:
@@ -57,6 +60,16 @@ $(BENCH_INSTALLED): $(INSTALLED)
 bench: tokenizer-named build $(BENCH_INSTALLED)
 	$(BIN)/python tests/bench/bench_calls.py --tokenizer "$(TOKENIZER)"
 	$(BIN)/python tests/bench/bench_masks.py --tokenizer "$(TOKENIZER)" $(BENCH_OPTIONS)
+	$(BIN)/python tests/bench/bench_decode.py --quick
+
+bench-decode: build $(BENCH_INSTALLED) $(LLAMA_INSTALLED)
+	$(BIN)/python tests/bench/bench_decode.py $(BENCH_OPTIONS)
+
+$(LLAMA_INSTALLED): $(INSTALLED)
+	$(PIP) install -q -c constraints.txt llama-cpp-python
+	touch $@
+
+llama: build $(LLAMA_INSTALLED)
 
 tokenizer-named:
 	@test -f "$(TOKENIZER)/tokenizer.json" || { echo >&2 "make bench needs a tokenizer:" \
@@ -109,4 +122,4 @@ fuzz: build/fuzz/fuzz_core build/fuzz/fuzz_threads
 	TSAN_OPTIONS=halt_on_error=1 build/fuzz/fuzz_threads $(FUZZ_SECONDS)
 
 clean:
-	rm -rf build guided/*.so $(INSTALLED) $(BENCH_INSTALLED)
+	rm -rf build guided/*.so $(INSTALLED) $(BENCH_INSTALLED) $(LLAMA_INSTALLED)

@@ -34,8 +34,8 @@ if TYPE_CHECKING:
     from guided._core import fill_masks
     from guided.decoding import Model, load
     from guided.grammar import Automaton, Grammar, Matcher
-    from guided.masks import allocate_mask, apply_mask
-    from guided.results import Result, Statistics, Stream
+    from guided.masks import RowMirror, allocate_mask, apply_mask
+    from guided.results import Engine, EngineStatistics, Request, Result, Statistics, Stream
     from guided.results.generate import generate
     from guided.results.stream import stream
     from guided.sampling import Sampling
@@ -45,10 +45,14 @@ __version__ = "0.1.0"
 
 _HOME = {
     "Automaton": "guided.grammar",
+    "Engine": "guided.results",
+    "EngineStatistics": "guided.results",
     "Grammar": "guided.grammar",
     "Matcher": "guided.grammar",
     "Model": "guided.decoding",
+    "Request": "guided.results",
     "Result": "guided.results",
+    "RowMirror": "guided.masks",
     "Sampling": "guided.sampling",
     "Statistics": "guided.results",
     "Stream": "guided.results",
@@ -63,6 +67,8 @@ _HOME = {
 
 __all__ = [
     "Automaton",
+    "Engine",
+    "EngineStatistics",
     "Grammar",
     "GrammarError",
     "GuidedError",
@@ -70,8 +76,10 @@ __all__ = [
     "LimitError",
     "Matcher",
     "Model",
+    "Request",
     "Result",
     "RollbackError",
+    "RowMirror",
     "Sampling",
     "SchemaError",
     "ShapeError",

@@ -8,6 +8,11 @@ from pathlib import Path
 import hypothesis
 import pytest
 
+# Triton kernels run in the interpreter where there is no GPU. It asks for this when it is imported,
+# which other packages do, so it is said before all of them.
+if not any(Path("/dev").glob("nvidia[0-9]*")):
+    os.environ.setdefault("TRITON_INTERPRET", "1")
+
 hypothesis.settings.register_profile(
     "guided",
     deadline=None,

@@ -12,18 +12,20 @@ from guided.cli.failures import AT_FAULT, failures_told
 from guided.cli.inspection import Inspection, inspect
 from guided.cli.options import (
     DialectOption,
+    ImportPathOption,
     Kind,
     KindOption,
     LenientOption,
     LexerOption,
     PropertyOrderOption,
     StartOption,
+    TextOption,
     TokenizerOption,
     WhitespaceOption,
     reading,
 )
 from guided.cli.samples import Outcome, Sample, given_samples, text_file, try_sample
-from guided.cli.sources import Source, read_source
+from guided.cli.sources import Source, read_source, read_texts
 
 EXAMPLES = """
 [bold]Examples[/bold]
@@ -54,6 +56,8 @@ def check(
     kind: KindOption = None,
     start: StartOption = None,
     lexer: LexerOption = "contextual",
+    texts: TextOption = None,
+    import_paths: ImportPathOption = None,
     dialect: DialectOption = "python",
     accept: Annotated[
         list[str] | None, typer.Option("--accept", help="A text that must be accepted.")
@@ -88,13 +92,15 @@ def check(
         whitespace=whitespace,
         property_order=property_order,
         lenient=lenient,
+        texts=read_texts(texts or []),
+        import_paths=import_paths,
     )
     given = given_samples(accept or [], reject or [], samples or [])
     checked = []
     with failures_told():
-        for source, texts in _sources(files, kind):
+        for source, text_files in _sources(files, kind):
             inspection = inspect(source, options)
-            outcomes = _try(inspection, [*given, *texts])
+            outcomes = _try(inspection, [*given, *text_files])
             cost = None if tokenizer is None else _cost(inspection, tokenizer)
             checked.append((inspection, outcomes, cost))
         if not _report(checked, strict=strict, quiet=quiet, as_json=as_json):

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from typing import Any
 
 from guided.errors import LimitError
@@ -15,13 +16,24 @@ from guided.text.checks.outline import (
     Repeat,
     Rule,
     Sequence,
+    Text,
+    Unordered,
 )
+from guided.text.checks.spelled import quoted
 
 _TITLE = 24  # height of the name above a diagram
 _GAP = 16
+# That of the library has colours that only browsers know, and is black elsewhere.
 _STYLE = """
-    svg { background-color: hsl(30,20%,95%); }
+    svg { background-color: #f5f2f0; }
+    text { font: bold 14px monospace; text-anchor: middle; }
     text.name { font: bold 16px sans-serif; text-anchor: start; }
+    text.label { text-anchor: start; }
+    text.comment { font: italic 12px monospace; }
+    path { stroke-width: 3; stroke: black; fill: none; }
+    rect { stroke-width: 3; stroke: black; fill: #ccffcc; }
+    g.non-terminal rect { fill: #ffffff; }
+    path.diagram-text { fill: #ffffff; }
 """
 # What does not fit on a line of a page is cut.
 _LONGEST = 60
@@ -52,12 +64,12 @@ def _in_order(outline: Outline) -> list[str]:
 
 
 def _draw(rules: list[Rule]) -> str:
-    from railroad import DEFAULT_STYLE, Diagram
+    from railroad import Diagram
 
     written: list[str] = []
     top, width = float(_GAP), 0.0
     for rule in rules:
-        diagram = Diagram(_item(rule.body), type="complex").format(10)
+        diagram = Diagram(*_items(rule), type="complex").format(10)
         written.append(f'<g id="{rule.name}"><text class="name" x="{_GAP}" y="{top + 14}">')
         written.append(f"{rule.name}</text>\n")
         diagram.attrs |= {"x": str(_GAP), "y": str(top + _TITLE)}
@@ -68,8 +80,20 @@ def _draw(rules: list[Rule]) -> str:
     size = f'width="{width + 2 * _GAP}" height="{top}"'
     return (
         f'<svg xmlns="http://www.w3.org/2000/svg" xmlns:xlink="http://www.w3.org/1999/xlink"'
-        f" {size}>\n<style>{_STYLE}{DEFAULT_STYLE}</style>\n{''.join(written)}</svg>\n"
+        f" {size}>\n<style>{_STYLE}</style>\n{''.join(written)}</svg>\n"
     )
+
+
+def _items(rule: Rule) -> list[Any]:
+    """Return what a rule is drawn as: its body, how that is matched, and what ends it."""
+    import railroad
+
+    items = [_item(rule.body)]
+    if rule.is_lazy:
+        items.append(railroad.Comment("the shortest"))
+    if rule.stop:
+        items.append(railroad.Terminal(_written(Text(rule.stop, quoted(rule.stop)))))
+    return items
 
 
 def _item(part: Part) -> Any:
@@ -85,6 +109,8 @@ def _item(part: Part) -> Any:
         return railroad.Sequence(*items) if items else railroad.Skip()
     if isinstance(part, Choice):
         return railroad.Choice(0, *(_item(each) for each in part.parts))
+    if isinstance(part, Unordered):
+        return railroad.MultipleChoice(0, "all", *(_item(each) for each in part.parts))
     if isinstance(part, Repeat):
         return _repeat(part)
     if isinstance(part, Opaque) and part.is_nullable:
@@ -111,5 +137,6 @@ def _repeat(part: Repeat) -> Any:
 
 def _written(part: Part) -> str:
     written = getattr(part, "written", "") or getattr(part, "name", "...")
+    written = re.sub(r"\s*\n\s*", " ", written)
     written = "".join(each if each.isprintable() else f"\\x{ord(each):02X}" for each in written)
     return written if len(written) <= _LONGEST else f"{written[: _LONGEST - 3]}..."

@@ -11,17 +11,19 @@ import typer
 from guided.cli.failures import AT_FAULT, failures_told
 from guided.cli.options import (
     DialectOption,
+    ImportPathOption,
     KindOption,
     LenientOption,
     LexerOption,
     PropertyOrderOption,
     Reading,
     StartOption,
+    TextOption,
     TokenizerOption,
     WhitespaceOption,
     reading,
 )
-from guided.cli.sources import Source, compile_source, read_source, read_text
+from guided.cli.sources import Source, compile_source, read_source, read_text, read_texts
 
 if TYPE_CHECKING:
     from guided.grammar import Grammar
@@ -57,6 +59,8 @@ def explain(
     kind: KindOption = None,
     start: StartOption = None,
     lexer: LexerOption = "contextual",
+    texts: TextOption = None,
+    import_paths: ImportPathOption = None,
     dialect: DialectOption = "python",
     tokenizer: TokenizerOption = None,
     whitespace: WhitespaceOption = "flexible",
@@ -77,6 +81,8 @@ def explain(
         whitespace=whitespace,
         property_order=property_order,
         lenient=lenient,
+        texts=read_texts(texts or []),
+        import_paths=import_paths,
     )
     source = read_source(file, kind)
     text = read_text("-") if prefix == "-" else prefix
@@ -114,6 +120,7 @@ def _terminals(source: Source, options: Reading, standing: Standing) -> list[str
         start=start_of(source, options),
         lexer=options.lexer,
         path=source.path,
+        import_paths=options.import_paths,
     )
 
 

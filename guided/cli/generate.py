@@ -9,15 +9,17 @@ import typer
 
 from guided.cli.failures import failures_told
 from guided.cli.options import (
+    ImportPathOption,
     KindOption,
     LenientOption,
     LexerOption,
     PropertyOrderOption,
     StartOption,
+    TextOption,
     WhitespaceOption,
     reading,
 )
-from guided.cli.sources import compile_source, read_source, read_text
+from guided.cli.sources import compile_source, read_source, read_text, read_texts
 
 if TYPE_CHECKING:
     from guided.decoding import Model
@@ -83,6 +85,8 @@ def generate(
     kind: KindOption = None,
     start: StartOption = None,
     lexer: LexerOption = "contextual",
+    texts: TextOption = None,
+    import_paths: ImportPathOption = None,
     whitespace: WhitespaceOption = "flexible",
     property_order: PropertyOrderOption = "schema",
     lenient: LenientOption = False,
@@ -105,6 +109,8 @@ def generate(
                 whitespace=whitespace,
                 property_order=property_order,
                 lenient=lenient,
+                texts=read_texts(texts or []),
+                import_paths=import_paths,
             )
             constraint = {"grammar": compile_source(read_source(grammar, kind), options)}
         elif regex is not None:
@@ -161,15 +167,17 @@ def _begin(model: Model, prompt: Any, **options: Any) -> Stream:
 def _write(stream: Stream) -> None:
     """Write the pieces as they come, with a bar on standard error while the output is piped.
 
-    How long the output will be is not known, so the bar counts and does not fill.
+    How long the output will be is not known, only how long it can be: that is a full bar.
     """
     from rich.console import Console
     from rich.progress import BarColumn, Progress, TextColumn, TimeElapsedColumn
 
     console = Console(stderr=True)
-    columns = (TextColumn("{task.completed} characters"), BarColumn(), TimeElapsedColumn())
+    count = TextColumn("{task.completed} of at most {task.total} tokens")
     with Progress(
-        *columns,
+        count,
+        BarColumn(complete_style="green", finished_style="green"),
+        TimeElapsedColumn(),
         console=console,
         transient=True,
         disable=not console.is_terminal or sys.stdout.isatty(),
@@ -177,10 +185,10 @@ def _write(stream: Stream) -> None:
         redirect_stdout=False,
         redirect_stderr=False,
     ) as progress:
-        task = progress.add_task("writing", total=None)
+        task = progress.add_task("writing", total=stream.max_tokens)
         for piece in stream:
             sys.stdout.write(piece)
             sys.stdout.flush()
-            progress.advance(task, len(piece))
+            progress.update(task, completed=len(stream.tokens))
     sys.stdout.write("\n")
     sys.stdout.flush()

@@ -155,7 +155,9 @@ def _inspect_rules(inspection: Inspection, options: Reading) -> None:
         if is_lark and inspection.grammar is not None:
             from guided.text.checks.collisions import check_collisions
 
-            inspection.findings += check_collisions(outline, lexer=options.lexer, path=source.path)
+            inspection.findings += check_collisions(
+                outline, lexer=options.lexer, path=source.path, import_paths=options.import_paths
+            )
     except (GuidedError, RecursionError):
         # What cannot be read is told by the compiler, which has better words for it.
         if inspection.grammar is not None:

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Annotated, Literal
 
@@ -22,6 +23,22 @@ StartOption = Annotated[
     typer.Option("--start", help="The rule to start from: root in GBNF, start in Lark."),
 ]
 LexerOption = Annotated[Lexer, typer.Option("--lexer", help="How a Lark grammar is read.")]
+TextOption = Annotated[
+    list[str] | None,
+    typer.Option(
+        "--text",
+        metavar="NAME=FILE",
+        help="A text that %verbatim of a Lark grammar quotes by this name.",
+    ),
+]
+ImportPathOption = Annotated[
+    list[Path] | None,
+    typer.Option(
+        "--import-path",
+        metavar="FOLDER",
+        help="Where a Lark grammar finds what it imports or embeds.",
+    ),
+]
 DialectOption = Annotated[
     Dialect, typer.Option("--dialect", help="Whose syntax a regular expression has.")
 ]
@@ -56,6 +73,8 @@ class Reading:
     Attributes:
         whitespace: an indent is a number.
         lenient: keywords of a schema that cannot be enforced are passed over.
+        texts: those that a Lark grammar quotes, by name.
+        import_paths: folders in which a Lark grammar finds others.
     """
 
     start: str | None = None
@@ -64,6 +83,8 @@ class Reading:
     whitespace: int | str = "flexible"
     property_order: PropertyOrder = "schema"
     lenient: bool = False
+    texts: Mapping[str, str] = field(default_factory=dict)
+    import_paths: Sequence[Path] = ()
 
 
 def reading(
@@ -74,7 +95,18 @@ def reading(
     whitespace: str = "flexible",
     property_order: PropertyOrder = "schema",
     lenient: bool = False,
+    texts: Mapping[str, str] | None = None,
+    import_paths: Sequence[Path] | None = None,
 ) -> Reading:
     """Gather the options of a command."""
     indent = int(whitespace) if whitespace.isascii() and whitespace.isdigit() else whitespace
-    return Reading(start, lexer, dialect, indent, property_order, lenient)
+    return Reading(
+        start,
+        lexer,
+        dialect,
+        indent,
+        property_order,
+        lenient,
+        texts or {},
+        import_paths or (),
+    )

@@ -106,7 +106,25 @@ def compile_source(source: Source, options: Reading) -> Grammar:
         start=start_of(source, options),
         lexer=options.lexer,
         path=source.path,
+        import_paths=options.import_paths,
+        texts=options.texts,
     )
+
+
+def read_texts(given: list[str]) -> dict[str, str]:
+    """Read texts given as NAME=FILE, by name.
+
+    Raises:
+        typer.BadParameter: one is written otherwise, given twice, or cannot be read.
+    """
+    texts: dict[str, str] = {}
+    for each in given:
+        name, separator, file = each.partition("=")
+        if not name or not separator or name in texts:
+            what = "is given twice" if name in texts else "is not written as NAME=FILE"
+            raise typer.BadParameter(f"--text {each} {what}")
+        texts[name] = read_text(file)
+    return texts
 
 
 def start_of(source: Source, options: Reading) -> str:

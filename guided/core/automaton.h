@@ -181,6 +181,7 @@ class Machine : private Expander {
     bool is_unwritten(const Record& r, uint32_t chain, const std::string& value) const;
     bool takes(const Continuations::Frame& f, const std::string& value);
     bool is_simple_text(const Head& head);
+    bool is_tabled_text(const Head& head);
     uint32_t intern_progress(const Record& record, const Progress& p);
     bool begin_record(uint32_t node, uint32_t& begin, uint32_t& progress) override;
     void pop_record(const Continuations::Frame& f, std::vector<Head>& heads) override;
@@ -201,15 +202,19 @@ class Machine : private Expander {
             uint32_t node;           // of the trie
             std::string_view bytes;  // from its root to there
         };
-        std::vector<End> ends;  // the text ends there and must not, so nothing below is allowed
+        std::vector<End> ends;    // the text ends there and must not: nothing below is allowed
+        std::vector<End> scarce;  // it may end there, and what may follow is another matter
 
         bool has(uint32_t token, std::string_view bytes) const {
+            return passes(ends, bytes) || std::binary_search(dead.begin(), dead.end(), token);
+        }
+        static bool passes(const std::vector<End>& ends, std::string_view bytes) {
             return std::any_of(ends.begin(), ends.end(),
-                               [&](const End& e) { return bytes.starts_with(e.bytes); }) ||
-                   std::binary_search(dead.begin(), dead.end(), token);
+                               [&](const End& e) { return bytes.starts_with(e.bytes); });
         }
     };
     Excluded excluded(uint32_t trie_node, size_t depth, const Head& head, bool written_only);
+    bool is_scarce(uint32_t cont, const std::string& value);
     bool excluded_bytes(uint32_t cont, const std::string& prefix, bool written_only,
                         ByteSet& bytes);
     struct General {

@@ -76,7 +76,7 @@ bool Machine::collect_by_table(uint32_t trie_node, size_t depth, const Head& h, 
     if (!info.terminal || h.guard) return false;
     if (info.kind == Leaf::kLexeme) return collect_lexeme(trie_node, depth, h, mask);
     bool recorded = info.kind == Leaf::kRecorded;
-    if (recorded && !is_simple_text(h)) return false;
+    if (recorded && !is_tabled_text(h)) return false;
     // A text that begins within a token is compared with nothing where the list is unknown.
     bool guess = recorded && depth > 0 && is_guess(h);
     if (guess && !info.terminal->endless_throughout()) return false;
@@ -111,13 +111,18 @@ bool Machine::collect_by_table(uint32_t trie_node, size_t depth, const Head& h, 
     Excluded out;
     if (recorded) out = excluded(trie_node, depth, h, false);
     auto is_out = [&](uint32_t token) { return out.has(token, vocabulary_->bytes(token)); };
+    auto is_doubtful = [&](uint32_t token) {
+        return guess ||
+               (!out.scarce.empty() && Excluded::passes(out.scarce, vocabulary_->bytes(token)));
+    };
+    if (mask.exits && !out.scarce.empty()) mask.unfit = true;
     if (!out.dead.empty()) inside = without(inside, out.dead, mask);
     mask.tokens.insert(mask.tokens.end(), inside.tokens.begin(), inside.tokens.end());
     if (inside.row) mask.bases.push_back(inside.row);
     size_t before = mask.tokens.size();
     if (recorded) {
         for (uint32_t token : table.ending())
-            if (!is_out(token)) mask.add(token, guess);
+            if (!is_out(token)) mask.add(token, is_doubtful(token));
     }
     size_t top = stack_.size();
     auto heads_behind = heads(behind);
@@ -132,7 +137,7 @@ bool Machine::collect_by_table(uint32_t trie_node, size_t depth, const Head& h, 
         if (!exits) return;
         auto emit = [&](uint32_t node, bool complete) {
             for (auto item : exits->items((*exits)[node]))
-                if (fits(item)) mask.add(item.token, guess || on_guess_);
+                if (fits(item)) mask.add(item.token, on_guess_ || is_doubtful(item.token));
             if (complete && mask.exits) add_exits(*exits, node, fits, mask);
         };
         walk(*exits, Trie::kRoot, 0, top, end, emit,

@@ -279,6 +279,20 @@ bool Record::feasible_in_turn(const Progress& p) const {
     }
 }
 
+// The slot may still come, and all that it owes then.
+bool Record::can_fill(const Progress& p, uint32_t slot) const {
+    std::vector<uint32_t> due{slot};
+    for (size_t i = 0; i < due.size(); ++i) {
+        if (!fillable_[due[i]] || (parts_.order != RecordParts::kAny && due[i] < p.slot))
+            return false;
+        for (uint32_t other : parts_.slots[due[i]].owes)
+            if ((p.used.empty() || !is_used(p, other)) &&
+                !std::count(due.begin(), due.end(), other))
+                due.push_back(other);
+    }
+    return true;
+}
+
 // What must still be written: the required slots, and what those written or required owe.
 std::vector<uint32_t> Record::needed_slots(const Progress& p) const {
     std::vector<uint32_t> needed;
@@ -456,8 +470,7 @@ bool Record::has_texts(const Progress& p, const Texts& texts) const {
         uint32_t others = 0;  // members that need no text
         std::vector<uint32_t> free, needed = needed_slots(p);
         for (uint32_t s = 0; s < slots; ++s) {
-            if (!fillable_[s] || (used(s) && !parts_.slots[s].many)) continue;
-            if (parts_.order == RecordParts::kLater && s < p.slot) continue;
+            if ((used(s) && !parts_.slots[s].many) || !can_fill(p, s)) continue;
             if (!recorded_only(s)) {
                 others = parts_.slots[s].many ? owed : others + 1;
             } else if (std::count(needed.begin(), needed.end(), s)) {

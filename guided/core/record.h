@@ -149,6 +149,18 @@ class Record {
         obliged_ = obliged_ && !plentiful;
     }
     bool is_plentiful() const { return plentiful_; }
+    // The strings that a member with few texts may be, sorted, as `canonical_value` has them: what
+    // comes behind another member may depend on whether it took one of these, and on no other text.
+    void set_scarce(std::vector<std::string> texts) {
+        scarce_ = std::move(texts);
+        std::sort(scarce_.begin(), scarce_.end());
+        knows_scarce_ = true;
+    }
+    bool knows_scarce() const { return knows_scarce_; }
+    const std::vector<std::string>& scarce() const { return scarce_; }
+    bool is_scarce(const std::string& value) const {
+        return std::binary_search(scarce_.begin(), scarce_.end(), value);
+    }
 
     uint32_t node() const { return node_; }
     const RecordParts& parts() const { return parts_; }
@@ -196,6 +208,7 @@ class Record {
     bool has_texts(const Progress& p, const Texts& texts) const;
     bool feasible_in_turn(const Progress& p) const;
     std::vector<uint32_t> needed_slots(const Progress& p) const;
+    bool can_fill(const Progress& p, uint32_t slot) const;
     bool feasible_by_choice(const Progress& p) const;
     bool reaches(const Progress& p, std::span<const uint32_t> needed,
                  std::span<const uint32_t> optional, std::span<const uint32_t> many) const;
@@ -210,7 +223,7 @@ class Record {
     std::vector<uint8_t> fillable_;                  // by slot: a member of it has a variant
     std::vector<std::vector<uint32_t>> owed_by_;     // by slot: those that owe it
     std::vector<uint64_t> most_from_;  // by slot: members that it and later ones can give in order
-    std::vector<std::string> excluded_;
+    std::vector<std::string> excluded_, scarce_;
     mutable Outlook outlook_{{kNone, 0, 0, {}, {}}, 0, 0};  // the last one asked for
     bool counted_ = false;                                  // members are counted
     bool owing_ = false;
@@ -218,6 +231,7 @@ class Record {
     bool possible_ = false;
     bool obliged_ = false;
     bool plentiful_ = true;
+    bool knows_scarce_ = false;
     uint32_t members_cap_ = 0;
 };
 

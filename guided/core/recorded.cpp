@@ -15,6 +15,7 @@ namespace {
 constexpr uint32_t kMaxValues = 500'000;  // in a list; fewer than Terminal::kPlenty
 constexpr size_t kExponentDigits = 15;    // a longer exponent is compared as it is spelled
 constexpr size_t kMaxTried = 100'000;     // texts looked at to find a value that is wanted
+const std::string kSomeValue = "?";       // of no text
 
 uint32_t hexadecimal(std::string_view digits) {
     uint32_t value = 0;
@@ -207,7 +208,7 @@ Chains::Chains() {
     table_.intern(nullptr, 0);
     uint32_t unknown[] = {kNone};
     table_.intern(unknown, 1);
-    links_.assign(2, {0, kNone, 0, 0});
+    links_ = {{0, kNone, 0, 0, false}, {0, kNone, 0, 0, true}};
 }
 
 uint32_t Chains::add(uint32_t chain, const std::string& value) {
@@ -227,9 +228,14 @@ uint32_t Chains::add(uint32_t chain, const std::string& value) {
     uint32_t far = links_[below.jump].jump;
     bool equal =
         below.depth - links_[below.jump].depth == links_[below.jump].depth - links_[far].depth;
-    links_.push_back({chain, at->second, below.depth + 1, equal ? far : chain});
+    links_.push_back({chain, at->second, below.depth + 1, equal ? far : chain,
+                      below.is_open || value == kSomeValue});
     lists_[at->second].push_back(id);
     return id;
+}
+
+uint32_t Chains::add_unknown(uint32_t chain) {
+    return add(chain, kSomeValue);
 }
 
 // The list `end` is `chain` or one that it was grown from.

@@ -71,6 +71,10 @@ class Chains {
 
     Chains();
     uint32_t add(uint32_t chain, const std::string& value);
+    // With a value more, whichever it is.
+    uint32_t add_unknown(uint32_t chain);
+    // Not all values of the list are known.
+    bool is_open(uint32_t chain) const { return links_[chain].is_open; }
     bool has(uint32_t chain, const std::string& value) const;
     // Some value of the list begins with `prefix`. `most`: values looked at before the answer is
     // yes.
@@ -82,8 +86,9 @@ class Chains {
 
   private:
     struct Link {
-        uint32_t before, value, depth,
-            jump;  // jump: an earlier list, so that any is found in few steps
+        uint32_t before, value, depth;
+        uint32_t jump;  // an earlier list, so that any is found in few steps
+        bool is_open;
     };
     bool ends_within(uint32_t end, uint32_t chain) const;
     SequenceTable table_;  // before, value

@@ -26,6 +26,24 @@ const ByteSet& only_quote() {
     return quote;
 }
 
+constexpr size_t kMaxScarce = 4096;
+
+// The strings that the terminals spell; false where these are many.
+bool list_strings(const std::vector<Terminal*>& terminals, std::vector<std::string>& texts) {
+    for (Terminal* terminal : terminals) {
+        if (!terminal->allowed(Terminal::kStart).has('"')) continue;
+        try {
+            auto values = values_after(*terminal, Terminal::kStart, "", kMaxScarce,
+                                       [](const std::string&) { return true; });
+            if (values.size() == kMaxScarce) return false;
+            std::move(values.begin(), values.end(), std::back_inserter(texts));
+        } catch (const LimitExceeded&) {  // they are long
+            return false;
+        }
+    }
+    return true;
+}
+
 // What the second register of a frame says.
 enum Phase : uint32_t {
     kOpened = 1,  // behind the opening bracket; 0: not begun
@@ -45,11 +63,15 @@ const Record& Machine::record(uint32_t node) {
 std::unique_ptr<Record> Machine::make_record(uint32_t node) {
     auto made =
         std::make_unique<Record>(arena_, node, [&](uint32_t n) { return is_productive(n); });
-    const auto& members = made->parts().members;
-    made->set_plentiful(std::all_of(members.begin(), members.end(), [&](const auto& m) {
-        return !m.recorded || m.variants.empty() ||
-               leaf(recorded_leaf(m.key)).terminal->endless(Terminal::kStart);
-    }));
+    std::vector<Terminal*> scarce;
+    for (const auto& m : made->parts().members) {
+        if (!m.recorded || m.variants.empty()) continue;
+        Terminal* key = leaf(recorded_leaf(m.key)).terminal;
+        if (!key->endless(Terminal::kStart)) scarce.push_back(key);
+    }
+    made->set_plentiful(scarce.empty());
+    std::vector<std::string> texts;
+    if (list_strings(scarce, texts)) made->set_scarce(std::move(texts));
     return made;
 }
 
@@ -156,7 +178,8 @@ bool Machine::is_new(uint32_t cont, const std::string& value) {
 bool Machine::takes(const Continuations::Frame& f, const std::string& value) {
     const Record& r = record(f.node);
     uint32_t chain = progress_[f.minimum][1];
-    guessed_ |= chain == Chains::kUnknown;
+    // What is not known of a list is a string, and where scarce ones matter, none of these.
+    guessed_ |= chains_.is_open(chain) && value.starts_with('"') && !r.is_scarce(value);
     if (!is_unwritten(r, chain, value)) return false;
     if (!r.may_run_short() || chain == Chains::kUnknown) return true;
     Progress p = r.progress(progress_[f.minimum]);
@@ -174,7 +197,7 @@ uint32_t Machine::complete_recorded(uint32_t cont, uint32_t text) {
         const Record& r = record(f.node);
         Progress p = r.progress(progress_[f.minimum]);
         if (unknown) {
-            p.chain = Chains::kUnknown;
+            p.chain = r.is_plentiful() ? Chains::kUnknown : chains_.add_unknown(p.chain);
         } else {
             if (!takes(f, value)) return;
             p.chain = chains_.add(p.chain, value);
@@ -224,7 +247,7 @@ ByteSet Machine::recorded_bytes(const Head& h) {
 
 // ---- masks ----
 
-// The texts of `h` are compared with those written only, and tables may be used.
+// The texts of `h` are compared with those written only.
 bool Machine::is_simple_text(const Head& h) {
     bool simple = leaf(h.node).closed;
     for_each_record(h.cont, [&](uint32_t one) {
@@ -233,11 +256,22 @@ bool Machine::is_simple_text(const Head& h) {
     return simple;
 }
 
-// What `h` ends with would be compared with an unknown list.
+// Tables may be used for `h`: the texts that need another look are listed.
+bool Machine::is_tabled_text(const Head& h) {
+    bool listed = leaf(h.node).closed;
+    for_each_record(h.cont, [&](uint32_t one) {
+        const Record& r = record(conts().frame(one).node);
+        listed = listed && (r.is_plentiful() ||
+                            (r.knows_scarce() && leaf(h.node).terminal->endless_throughout()));
+    });
+    return listed;
+}
+
+// What `h` ends with would be compared with a list that is not all known.
 bool Machine::is_guess(const Head& h) {
     bool unknown = false;
     for_each_record(h.cont, [&](uint32_t one) {
-        unknown = unknown || progress_[conts().frame(one).minimum][1] == Chains::kUnknown;
+        unknown = unknown || chains_.is_open(progress_[conts().frame(one).minimum][1]);
     });
     return unknown && h.other != Texts::kUnknown;
 }
@@ -259,7 +293,8 @@ bool Machine::may_be_excluded(const Head& h) {
 
 // Of the tokens below `trie_node`, `depth` bytes from the root, those that complete the text of `h`
 // where it must not end, or lead where it only could end so: few places, as only tokens along the
-// excluded texts can do so. Such a text goes on as one of them does, or with an escape.
+// excluded texts can do so. Such a text goes on as one of them does, or with an escape. Along with
+// these, where it ends as a scarce text.
 // `written_only`: along those that were written, not those that the record excludes for all states.
 Machine::Excluded Machine::excluded(uint32_t trie_node, size_t depth, const Head& h,
                                     bool written_only) {
@@ -287,9 +322,10 @@ Machine::Excluded Machine::excluded(uint32_t trie_node, size_t depth, const Head
         Step after{child, to, s.depth + 1, s.text + static_cast<char>(byte), {}, false};
         auto below = trie.items_below(trie[child]);
         if (terminal.accepting(to)) {  // a closed text: nothing goes on from here
-            if (!is_new(h.cont, canonical_value(after.text)))
-                found.ends.push_back(
-                    {child, vocabulary_->bytes(below[0].token).substr(0, after.depth)});
+            std::string value = canonical_value(after.text);
+            auto& ends = is_new(h.cont, value) ? found.scarce : found.ends;
+            if (&ends == &found.ends || is_scarce(h.cont, value))
+                ends.push_back({child, vocabulary_->bytes(below[0].token).substr(0, after.depth)});
             return;
         }
         if (!terminal.endless(to)) {
@@ -333,6 +369,13 @@ bool Machine::recorded_key(uint32_t trie_node, const Head& h, uint32_t behind, H
     return simple;
 }
 
+bool Machine::is_scarce(uint32_t cont, const std::string& value) {
+    bool any = false;
+    for_each_record(
+        cont, [&](uint32_t one) { any = any || record(conts().frame(one).node).is_scarce(value); });
+    return any;
+}
+
 // What the records behind `cont` must not write and begins with `prefix`: the bytes that follow it
 // there (of all lists of values, which are more than those of these records), and whether there is
 // any such text at all.
@@ -346,10 +389,11 @@ bool Machine::excluded_bytes(uint32_t cont, const std::string& prefix, bool writ
     for_each_record(cont, [&](uint32_t one) {
         auto f = conts().frame(one);
         if (!written_only) {
-            const auto& names = record(f.node).excluded();
-            for (auto at = std::lower_bound(names.begin(), names.end(), prefix);
-                 at != names.end() && at->starts_with(prefix); ++at)
-                add(*at);
+            const Record& r = record(f.node);
+            for (const auto* names : {&r.excluded(), &r.scarce()})
+                for (auto at = std::lower_bound(names->begin(), names->end(), prefix);
+                     at != names->end() && at->starts_with(prefix); ++at)
+                    add(*at);
         }
         listed |= progress_[f.minimum][1] > Chains::kUnknown;
     });

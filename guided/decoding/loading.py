@@ -15,8 +15,9 @@ from transformers import (
 
 from guided.decoding.default_model import default_model
 from guided.decoding.model import Model
+from guided.decoding.models.llama_cpp import LlamaCppNetwork, LlamaCppTokenizer
 from guided.decoding.quiet import quiet_transformers
-from guided.errors import GuidedError, UnsupportedError
+from guided.errors import GuidedError
 from guided.vocabulary import Vocabulary
 
 
@@ -30,19 +31,23 @@ def load(
     """Load a model with its tokenizer.
 
     Args:
-        model: a folder or the name of a Hugging Face causal language model; a model that is already
-            loaded, with its tokenizer; or None for the small default model, which is converted into
-            the cache folder the first time ($GUIDED_CACHE, else guided/ in the user's cache).
-        tokenizer: the tokenizer, or its folder or name. None: the one beside the model.
-        dtype: of the weights. None: as they are stored.
+        model: a folder or the name of a Hugging Face causal language model; a `.gguf` file, which
+            llama.cpp runs; a model that is already loaded, with its tokenizer; or None for the
+            small default model, which is converted into the cache folder the first time
+            ($GUIDED_CACHE, else guided/ in the user's cache).
+        tokenizer: the tokenizer, or its folder or name. None: the one beside the model. A GGUF file
+            holds its own.
+        dtype: of the weights. None: as they are stored; those of a GGUF file stay so.
         device: where to run. None: a CUDA device if there is one, else the CPU; a loaded model
-            stays where it is.
+            stays where it is. A GGUF file goes to the devices that llama.cpp was built for, or
+            stays on the CPU if that is asked for.
 
     Raises:
-        GuidedError: nothing can be loaded from there, or the default model is not installed.
-        UnsupportedError: a GGUF file.
+        GuidedError: nothing can be loaded from there, or the default model or llama-cpp-python is
+            not installed.
         VocabularyError: the tokenizer cannot be used.
-        TypeError: it is no model of transformers, and no name of one.
+        TypeError: it is no model of transformers, and no name of one; or a GGUF file is given with
+            a tokenizer or a dtype.
     """
     if isinstance(model, PreTrainedModel):
         if tokenizer is None:
@@ -51,7 +56,8 @@ def load(
         move(network, dtype, device)
     else:
         source = name_of(model)
-        refuse_gguf(source)
+        if is_gguf(source):
+            return load_gguf(source, tokenizer, dtype, device)
         network = load_network(source, dtype)
         move(network, None, device or ("cuda" if torch.cuda.is_available() else "cpu"))
         tokenizer = source if tokenizer is None else tokenizer
@@ -76,7 +82,7 @@ def name_of(model: object) -> str:
             f" found {type(model).__name__}"
         )
     source = str(Path(model).expanduser()) if str(model).startswith("~") else str(model)
-    if Path(source).is_absolute() and not source.endswith(".gguf") and not Path(source).exists():
+    if Path(source).is_absolute() and not is_gguf(source) and not Path(source).exists():
         # A hub would be asked for it, and speak of repositories.
         raise GuidedError(
             f"no model can be loaded from {source!r}: there is no such folder",
@@ -102,15 +108,21 @@ def read_vocabulary(network: PreTrainedModel, tokenizer: PreTrainedTokenizerBase
     )
 
 
-def refuse_gguf(source: str) -> None:
-    """Raise for a GGUF file: it belongs to llama.cpp, which is not wired in."""
-    if source.endswith(".gguf"):
-        raise UnsupportedError(
-            f"GGUF files are not supported, found {source!r}",
-            keyword=".gguf",
-            page="docs/models.md",
-            mend="load the folder of the model in Hugging Face format",
-        )
+def is_gguf(source: str) -> bool:
+    """Whether this names a file for llama.cpp."""
+    return source.lower().endswith(".gguf")
+
+
+def load_gguf(
+    source: str, tokenizer: object, dtype: torch.dtype | None, device: str | torch.device | None
+) -> Model:
+    """Load a file with llama.cpp."""
+    for name, value in (("tokenizer", tokenizer), ("dtype", dtype)):
+        if value is not None:
+            raise TypeError(f"a GGUF file holds its own {name}: leave it out, found {value!r}")
+    network = LlamaCppNetwork(source, device=None if device is None else torch.device(device))
+    reader = LlamaCppTokenizer(network)
+    return Model(network, reader, reader.vocabulary())
 
 
 def load_network(source: str, dtype: torch.dtype | None) -> PreTrainedModel:

@@ -1,182 +1,349 @@
-"""The loop: mask, choose, accept, and one forward for what was chosen and what follows from it."""
+"""The step loop: schedule, run, sample, write; jobs come and go between steps."""
 
 from __future__ import annotations
 
-from collections.abc import Generator, Sequence
-from dataclasses import dataclass, field
+import math
+from collections import deque
+from collections.abc import Sequence
+from dataclasses import dataclass
 from time import perf_counter
-from typing import Literal, TypeAlias
 
-import torch
-from torch import Tensor
-
-from guided.decoding.forward import Rows
-from guided.decoding.model import Model
-from guided.grammar import Matcher
-from guided.masks import allocate_mask
-from guided.sampling import Sampler
+from guided.decoding.job import Job
+from guided.decoding.masking import MaskFiller, StepMasks
+from guided.decoding.models import Logits, OutOfPages, Runner
+from guided.decoding.scheduler import Scheduler, Slice
+from guided.decoding.writing import prepare, take
+from guided.errors import LimitError
+from guided.sampling import best_tokens, mask_logits
 from guided.vocabulary import Vocabulary
-
-FinishReason: TypeAlias = Literal["stop", "length"]
 
 
 @dataclass(slots=True)
-class Timings:
-    """Seconds and counts of one request; those of a forward are shared by its batch."""
-
-    first_mask: float = 0.0
-    masks: float = 0.0
-    mask_count: int = 0
-    prefill: float = 0.0
-    decode: float = 0.0
-    forwards: int = 0
-
-
-@dataclass(slots=True, eq=False)
-class Request:
-    """One sequence on its way: what was asked, and what has come so far.
+class Totals:
+    """Sums over all steps and jobs; seconds and counts.
 
     Attributes:
-        prompt: tokens, at least one.
-        max_tokens: how many tokens may be written, the end token not counted.
-        sampler: chooses the tokens.
-        matcher: the constraint at its beginning, or None for free text.
-        tokens: what was written; end tokens are left out.
-        forced: how many of them the grammar forced, so that none was sampled.
-        finish_reason: "stop" when the text ended by itself, "length" when it was cut, None before.
-        is_complete: whether the text may end where it does; a text that was cut may happen to.
+        steps: forwards.
+        step_seconds: all of each step, from the plan to the tokens written.
+        run_seconds: of these, the model.
+        mask_seconds: filling masks, beside the model.
+        mask_wait_seconds: what of it the model had to wait for.
+        rows: tokens that were run, those run again among them.
+        finished, failed, cancelled: jobs; late ones count as cancelled.
+        prompt_tokens, cached_tokens, output_tokens, forced_tokens: of jobs that are over.
+        preemptions: how often pages were taken from a job.
+        first_token_seconds: sum over the jobs that wrote something.
+        writers: how many these are.
     """
 
-    prompt: list[int]
-    max_tokens: int
-    sampler: Sampler
-    matcher: Matcher | None = None
-    tokens: list[int] = field(default_factory=list)
-    forced: int = 0
-    finish_reason: FinishReason | None = None
-    is_complete: bool = False
-    timings: Timings = field(default_factory=Timings)
-    pending: list[int] = field(default_factory=list)  # not yet seen by the model
-    mask: Tensor | None = None  # (W,) for the next token
+    steps: int = 0
+    step_seconds: float = 0.0
+    run_seconds: float = 0.0
+    mask_seconds: float = 0.0
+    mask_wait_seconds: float = 0.0
+    rows: int = 0
+    finished: int = 0
+    failed: int = 0
+    cancelled: int = 0
+    prompt_tokens: int = 0
+    cached_tokens: int = 0
+    output_tokens: int = 0
+    forced_tokens: int = 0
+    preemptions: int = 0
+    first_token_seconds: float = 0.0
+    writers: int = 0
 
 
-def decode(model: Model, requests: Sequence[Request]) -> Generator[None, None, None]:
-    """Run requests as a batch until all have finished; yields whenever tokens may have come.
+class Loop:
+    """Runs jobs over a model, a step at a time.
 
-    A model whose layers cannot share a padded batch runs the requests one after the other.
+    `add` may be called by any thread; all else by one thread at a time.
+
+    Args:
+        runner: the model.
+        vocabulary: its tokens.
+        max_batch: the most jobs that run at a time.
+        token_budget: the most tokens of one forward, at least `max_batch`.
+
+    Attributes:
+        capacity: tokens that the cache holds; None where it grows as it must.
+        totals: what was done so far.
     """
-    rows = Rows(model.network)
-    if len(requests) > 1 and not rows.can_pad:
-        for request in requests:
-            yield from decode(model, [request])
-        return
-    for request in requests:
-        request.pending = list(request.prompt)
-        prepare(request, model.vocabulary)
-    yield
-    active = [request for request in requests if request.finish_reason is None]
-    while active:
-        logits = run_forward(rows, active)  # (B, V)
-        for request, row in zip(active, logits, strict=True):
-            choose(request, row, model.vocabulary)
-        yield
-        going = [row for row, request in enumerate(active) if request.finish_reason is None]
-        if going and len(going) < len(active):
-            rows.keep(going)
-        active = [active[row] for row in going]
 
+    def __init__(
+        self, runner: Runner, vocabulary: Vocabulary, *, max_batch: int, token_budget: int
+    ) -> None:
+        self.runner = runner
+        self.vocabulary = vocabulary
+        self.scheduler = Scheduler(runner, max_batch=max_batch, token_budget=token_budget)
+        self.capacity = runner.room() if runner.stats().pages else None
+        self.totals = Totals()
+        self._filler = MaskFiller(vocabulary, max_batch)
+        self._arriving: deque[Job] = deque()
+        self._arrivals = 0
 
-def run_forward(rows: Rows, active: Sequence[Request]) -> Tensor:
-    """Show the model what is pending and return the logits that follow, (B, V)."""
-    start = perf_counter()
-    logits = rows.run([request.pending for request in active])
-    if logits.is_cuda:
-        torch.cuda.synchronize(logits.device)
-    seconds = perf_counter() - start
-    for request in active:
-        if request.timings.forwards == 0:
-            request.timings.prefill = seconds
+    def add(self, job: Job) -> None:
+        """Hand in a job; it takes part from the next step on.
+
+        Raises:
+            LimitError: its prompt can never fit into the cache.
+        """
+        if self.capacity is not None and len(job.prompt) > self.capacity:
+            raise too_long(job, self.capacity)
+        self._arriving.append(job)
+
+    @property
+    def is_idle(self) -> bool:
+        """Whether there is no job at all."""
+        return not (self._arriving or self.scheduler.running or self.scheduler.waiting)
+
+    @property
+    def arriving(self) -> int:
+        """How many jobs were handed in since the last step."""
+        return len(self._arriving)
+
+    def next_deadline(self) -> float:
+        """Return when the first job will be late, by `perf_counter`; infinity if none can be."""
+        jobs = [*self._arriving, *self.scheduler.jobs]
+        return min((job.deadline for job in jobs), default=math.inf)
+
+    def step(self) -> bool:
+        """Do one forward for whoever can go on; return whether anything happened.
+
+        If nothing did, all jobs wait for their grammar, or there is none.
+        """
+        start = perf_counter()
+        moved = self._settle(start)
+        slices = self.scheduler.plan()
+        if slices:
+            self._run(slices, start)
+            return True
+        if (job := self.scheduler.stuck()) is not None:
+            self._give_up(job)
+            return True
+        return moved
+
+    def fail_all(self, error: BaseException) -> None:
+        """Let all jobs fail by an error that belongs to none; the loop can go on with others."""
+        self._receive()
+        for job in self.scheduler.clear():
+            job.error = error
+            self._close(job)
+        self.runner.reset()
+
+    def close(self) -> None:
+        """Cancel all jobs and forget everything."""
+        self._receive()
+        for job in self.scheduler.clear():
+            job.finish("cancelled")
+            self._close(job)
+        self.runner.reset()
+        self._filler.close()
+
+    def _receive(self) -> list[Job]:
+        """Let the jobs that were handed in wait for their turn, and return them."""
+        new: list[Job] = []
+        while self._arriving:
+            job = self._arriving.popleft()
+            job.arrival = self._arrivals = self._arrivals + 1
+            self.scheduler.add(job)
+            new.append(job)
+        return new
+
+    def _settle(self, now: float) -> bool:
+        """Take in new jobs and grammars, and let go of jobs that were cancelled or are late."""
+        new = self._receive()
+        moved = bool(new)
+        for job in new:
+            if job.compiling is None:
+                self._prepare(job)
+        for job in self.scheduler.jobs:
+            if job.cancelled or now >= job.deadline:
+                job.finish("cancelled" if job.cancelled else "timeout")
+                self._leave(job)
+            elif job.compiling is not None and job.compiling.done():
+                self._attach(job)
+            else:
+                continue
+            moved = True
+        return moved
+
+    def _attach(self, job: Job) -> None:
+        """Give a job the matcher that was compiled for it."""
+        assert job.compiling is not None
+        error = job.compiling.exception()
+        if error is not None:
+            self._fail(job, error)
+            return
+        job.matcher = job.compiling.result()
+        job.compiling = None
+        self._prepare(job)
+
+    def _prepare(self, job: Job) -> None:
+        try:
+            prepare(job, self.vocabulary)
+        except Exception as error:
+            self._fail(job, error)
+            return
+        self._report(job)
+
+    def _run(self, slices: Sequence[Slice], start: float) -> None:
+        """Run the model for these slices, and choose a token for those whose turn it is."""
+        writers = [part.job for part in slices if part.logits]
+        masks = self._filler.begin(writers)
+        begun = perf_counter()
+        try:
+            logits = self.runner.run([part.piece() for part in slices], masks.allowed)
+        except OutOfPages as error:
+            masks.wait()
+            self._make_room(error)
+            return
+        except BaseException as error:
+            masks.wait()
+            self._lose(slices, error)
+            if not isinstance(error, Exception):
+                raise
+            return
+        masks.wait()
+        self.totals.run_seconds += perf_counter() - begun - masks.waited
+        self.totals.mask_seconds += masks.seconds
+        self.totals.mask_wait_seconds += masks.waited
+        for part in slices:
+            part.job.seen += part.count
+        tokens = choose(writers, logits, masks)
+        self._count(slices, start)
+        for job, token in zip(writers, tokens, strict=True):
+            self._take(job, token)
+
+    def _take(self, job: Job, token: int | Exception) -> None:
+        """Write the token that was chosen, or fail."""
+        if isinstance(token, Exception):
+            self._fail(job, token)
+            return
+        try:
+            take(job, token, self.vocabulary)
+        except Exception as error:
+            self._fail(job, error)
+            return
+        self._report(job)
+
+    def _count(self, slices: Sequence[Slice], start: float) -> None:
+        """Add a step to the statistics of all that took part."""
+        now = perf_counter()
+        self.totals.steps += 1
+        self.totals.step_seconds += now - start
+        for part in slices:
+            timings = part.job.timings
+            if timings.forwards == 0:
+                timings.queued = start - timings.submitted
+            if timings.has_logits:
+                timings.decode += now - start
+            else:
+                timings.prefill += now - start
+            timings.has_logits |= part.logits
+            timings.forwards += 1
+            timings.batch = max(timings.batch, len(slices))
+            self.totals.rows += part.count
+
+    def _make_room(self, error: OutOfPages) -> None:
+        """Put the last job out, as the runner has less room than it said; a single one fails."""
+        running = self.scheduler.running
+        if len(running) > 1:
+            self.scheduler.preempt(running[-1])
         else:
-            request.timings.decode += seconds
-        request.timings.forwards += 1
-        request.pending = []
-    return logits
+            self._fail(running[-1], error)
+
+    def _lose(self, slices: Sequence[Slice], error: BaseException) -> None:
+        """The model failed in the middle: what its cache holds of these jobs is not known.
+
+        After an interrupt they can go on, as all is run again; after an error they fail.
+        """
+        for part in slices:
+            self.scheduler.preempt(part.job)
+            if isinstance(error, Exception):
+                self._fail(part.job, error)
+
+    def _give_up(self, job: Job) -> None:
+        """Cut a job that fills the whole cache; without any output it fails."""
+        if job.tokens:
+            job.finish("length")
+            self._leave(job)
+        else:
+            self._fail(job, too_long(job, self.capacity or 0))
+
+    def _fail(self, job: Job, error: BaseException) -> None:
+        job.error = error
+        self._leave(job)
+
+    def _report(self, job: Job) -> None:
+        """Let a job go if it is over, and tell whoever waits for it."""
+        if job.finish_reason is not None:
+            self._leave(job)
+        elif job.wake is not None:
+            job.wake()
+
+    def _leave(self, job: Job) -> None:
+        """Let a job go that is over."""
+        self.scheduler.remove(job)
+        self._close(job)
+
+    def _close(self, job: Job) -> None:
+        """Add a job that is over to the sums, and tell whoever waits for it."""
+        totals = self.totals
+        if job.error is not None:
+            totals.failed += 1
+        elif job.finish_reason in ("cancelled", "timeout"):
+            totals.cancelled += 1
+        else:
+            totals.finished += 1
+        totals.prompt_tokens += len(job.prompt)
+        totals.cached_tokens += job.timings.cached
+        totals.output_tokens += len(job.tokens)
+        totals.forced_tokens += job.forced
+        totals.preemptions += job.timings.preemptions
+        if job.tokens:
+            totals.first_token_seconds += job.timings.first_token
+            totals.writers += 1
+        if job.wake is not None:
+            job.wake()
 
 
-def choose(request: Request, logits: Tensor, vocabulary: Vocabulary) -> None:
-    """Choose the next token, accept it, and prepare the step after it; logits (V,)."""
-    start = perf_counter()
-    mask = request.mask
-    token = request.sampler.choose(logits, None if mask is None else mask.to(logits.device))
-    if request.matcher is not None:
-        request.matcher.accept(token)
-    if token in vocabulary.eos:
-        finish(request, "stop")
-    else:
-        write(request, [token])
-        prepare(request, vocabulary)
-    request.timings.decode += perf_counter() - start
+def choose(jobs: Sequence[Job], logits: Logits, masks: StepMasks) -> list[int | Exception]:
+    """Choose the next token of each job, or say why there is none.
 
-
-def prepare(request: Request, vocabulary: Vocabulary) -> None:
-    """Write what the grammar forces, and make the mask for what comes then; or finish.
-
-    All of it needs no logits, so a text that can only end costs no forward.
+    Args:
+        jobs: R of them.
+        logits: R rows; changed in place.
+        masks: R rows.
     """
-    if request.matcher is not None:
-        write_forced(request, request.matcher)
-        make_mask(request, request.matcher, vocabulary)
-        if request.is_complete and request.mask is not None and only_ends(request.mask, vocabulary):
-            finish(request, "stop")
-            return
-    if len(request.tokens) >= request.max_tokens:
-        finish(request, "length")
+    if not jobs:
+        return []
+    values, columns, rows = logits.values, logits.tokens, masks.rows
+    if columns is not None:
+        columns = columns.to(values.device)  # (n,)
+    if rows is not None:
+        rows = rows.to(values.device, non_blocking=True)  # (R, W)
+        mask_logits(values, rows, columns)
+    chosen: list[int | Exception] = []
+    for place, best in enumerate(best_tokens(values, columns)):
+        job = jobs[place]
+        if place in masks.errors:
+            chosen.append(masks.errors[place])
+        elif best is not None and job.sampler.options.is_greedy:
+            chosen.append(best)
+        else:
+            mask = None if rows is None or job.matcher is None else rows[place]
+            try:
+                chosen.append(job.sampler.choose(values[place], mask, columns))
+            except Exception as error:
+                chosen.append(error)
+    return chosen
 
 
-def write(request: Request, tokens: Sequence[int]) -> None:
-    """Append tokens to the output and to what the model must still see."""
-    request.tokens.extend(tokens)
-    request.pending.extend(tokens)
-
-
-def write_forced(request: Request, matcher: Matcher) -> None:
-    """Accept and write the tokens that must come, as far as there is room."""
-    while (room := request.max_tokens - len(request.tokens)) > 0:
-        forced = matcher.forced_tokens()[:room]
-        if not forced:
-            return
-        matcher.accept_all(forced)
-        write(request, forced)
-        request.forced += len(forced)
-
-
-def make_mask(request: Request, matcher: Matcher, vocabulary: Vocabulary) -> None:
-    """Fill the mask for the next token."""
-    if request.mask is None:
-        request.mask = allocate_mask(1, vocabulary)[0]  # (W,)
-    start = perf_counter()
-    matcher.fill_mask(request.mask)
-    seconds = perf_counter() - start
-    if request.timings.mask_count == 0:
-        request.timings.first_mask = seconds
-    request.timings.masks += seconds
-    request.timings.mask_count += 1
-    request.is_complete = matcher.is_complete
-
-
-def only_ends(mask: Tensor, vocabulary: Vocabulary) -> bool:
-    """Whether a mask (W,) allows nothing but end tokens."""
-    ends: dict[int, int] = {}
-    for token in vocabulary.eos:
-        ends[token // 32] = ends.get(token // 32, 0) | 1 << token % 32
-    words = mask.nonzero().squeeze(1)  # (words with a bit set,), mostly far more than ends
-    return len(words) <= len(ends) and all(
-        int(mask[word]) & 0xFFFFFFFF & ~ends.get(word, 0) == 0 for word in words.tolist()
+def too_long(job: Job, capacity: int) -> LimitError:
+    """Make the error for a prompt that no pages suffice for."""
+    return LimitError(
+        f"the prompt has {len(job.prompt)} tokens and can never fit",
+        limit="tokens of cache",
+        value=capacity,
     )
-
-
-def finish(request: Request, reason: FinishReason) -> None:
-    """Note why a request is over."""
-    request.finish_reason = reason
-    if reason == "stop" or request.matcher is None:
-        request.is_complete = reason == "stop"

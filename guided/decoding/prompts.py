@@ -30,6 +30,7 @@ def encode(model: Model, prompt: Prompt) -> list[int]:
         ValueError: the tokenizer has no chat template, or the model no token to begin with.
         LimitError: the prompt leaves no room in the model's context.
     """
+    tokens: Sequence[int]
     if prompt is None:
         tokens = []
     elif isinstance(prompt, str):
@@ -56,6 +57,7 @@ def encode_messages(model: Model, messages: Messages) -> list[int]:
     text = model.tokenizer.apply_chat_template(
         [dict(message) for message in messages], add_generation_prompt=True, tokenize=False
     )
+    assert isinstance(text, str)
     # The template has written every special token itself.
     tokens: list[int] = model.tokenizer(text, add_special_tokens=False, verbose=False)["input_ids"]
     return tokens

@@ -9,13 +9,13 @@ from pathlib import Path
 from typing import Literal
 
 from guided.errors import GrammarError
+from guided.text.files import read_text, shipped_grammars
+
+__all__ = ["FileKind", "GrammarFile", "read_grammar_file", "shipped_grammars"]
 
 FileKind = Literal["gbnf", "lark", "json"]
 
 _KINDS: dict[str, FileKind] = {".gbnf": "gbnf", ".lark": "lark", ".json": "json"}
-_PACKAGE = Path(__file__).parents[1]
-# Installed, they are in the package; in a source tree, beside it.
-_FOLDERS = (_PACKAGE / "grammars", _PACKAGE.parent / "grammars")
 
 
 @dataclass(frozen=True, slots=True)
@@ -29,13 +29,6 @@ class GrammarFile:
     kind: FileKind
     text: str
     path: Path
-
-
-def shipped_grammars() -> dict[str, Path]:
-    """Return the grammars that are shipped, by name."""
-    folder = next((folder for folder in _FOLDERS if folder.is_dir()), _FOLDERS[0])
-    files = sorted(folder.glob("*")) if folder.is_dir() else []
-    return {path.stem: path for path in files if path.suffix in _KINDS}
 
 
 def read_grammar_file(source: str | PathLike[str]) -> GrammarFile:
@@ -56,16 +49,7 @@ def read_grammar_file(source: str | PathLike[str]) -> GrammarFile:
             mend="name it .gbnf, .lark or, for a JSON Schema, .json;"
             " or read it and use Grammar.from_gbnf, from_lark or from_regex",
         )
-    data = path.read_bytes()
-    try:
-        text = data.decode("utf-8-sig")
-    except UnicodeDecodeError as error:
-        line = data.count(b"\n", 0, error.start) + 1
-        raise GrammarError(
-            f"{fspath(path)} is not UTF-8: line {line} holds the byte {data[error.start]:#04x}",
-            mend="save it as UTF-8",
-        ) from None
-    return GrammarFile(kind, text, path)
+    return GrammarFile(kind, read_text(path), path)
 
 
 def _shipped(name: str) -> Path:

@@ -3,8 +3,6 @@
 from __future__ import annotations
 
 import json
-import pickle
-import sys
 from collections.abc import Callable, Hashable, Iterable, Mapping, Sequence
 from functools import partial
 from os import PathLike
@@ -12,7 +10,8 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal
 
 from guided import _core
-from guided.errors import GrammarError, LimitError
+from guided.errors import GrammarError
+from guided.grammar.arguments import check_choices, content_of, refuse_options
 from guided.grammar.automaton import MAX_BYTES, MAX_HEADS, Automaton
 from guided.grammar.files import read_grammar_file
 from guided.grammar.kept import Identity, Kept
@@ -32,6 +31,7 @@ from guided.text.json_schema import (
     type_adapter,
 )
 from guided.text.lark import (
+    Captures,
     DialectName,
     LexerName,
     check_dialect,
@@ -65,6 +65,7 @@ class Grammar:
     __slots__ = (
         "__weakref__",
         "_arena",
+        "_captures",
         "_key",
         "_read",
         "_start",
@@ -85,8 +86,10 @@ class Grammar:
         not_enforced: Iterable[str] = (),
         unknown: Iterable[str] = (),
         tokens: NamedTokens | None = None,
+        captures: Captures | None = None,
     ) -> None:
         self._arena = arena
+        self._captures = captures
         self._start = start
         self._tokens = tokens or {}
         self._read = read
@@ -188,7 +191,7 @@ class Grammar:
             )
 
         key: Hashable = None
-        if (content := _content(schema)) is not None:
+        if (content := content_of(schema)) is not None:
             options = (whitespace, property_order, escapes, formats, unsupported)
             key = ("json_schema", content, options, Identity(registry))
         return make() if key is None else _grammars.get(key, make)
@@ -200,7 +203,7 @@ class Grammar:
         Raises:
             GrammarError: there are none, or one has a surrogate, which UTF-8 cannot write.
         """
-        texts = _check_choices(choices)
+        texts = check_choices(choices)
 
         def make() -> Grammar:
             arena = _core.Arena()
@@ -235,7 +238,15 @@ class Grammar:
         return _grammars.get(key, make)
 
     @classmethod
-    def from_file(cls, source: str | PathLike[str], *, start: str | None = None) -> Grammar:
+    def from_file(
+        cls,
+        source: str | PathLike[str],
+        *,
+        start: str | None = None,
+        lexer: LexerName | None = None,
+        import_paths: Sequence[str | Path] = (),
+        texts: Mapping[str, str] | None = None,
+    ) -> Grammar:
         """Read a grammar from a file, or one of those that are shipped.
 
         Args:
@@ -243,13 +254,19 @@ class Grammar:
                 a JSON Schema; or the name of a shipped grammar, such as "sql".
             start: the rule that the whole output must match; "root" in GBNF and "start" in Lark
                 if it is not given.
+            lexer, import_paths, texts: for a Lark grammar, as `from_lark` takes them.
 
         Raises:
             FileNotFoundError: there is no such file.
             GrammarError: it is invalid, or there is no shipped grammar of that name.
             UnsupportedError: it has a part that cannot be enforced exactly.
+            TypeError: an option is given that the language of the file does not have.
         """
         file = read_grammar_file(source)
+        if file.kind != "lark":
+            refuse_options(file, lexer=lexer, import_paths=import_paths or None, texts=texts)
+        if file.kind == "json":
+            refuse_options(file, start=start)
         if file.kind == "gbnf":
             return cls.from_gbnf(file.text, start=start or "root")
         if file.kind == "json":
@@ -257,7 +274,14 @@ class Grammar:
         # What names no other file is remembered by its text, wherever it is.
         names_files = "%import" in file.text or "%grammar" in file.text
         path = file.path if names_files else None
-        return cls.from_lark(file.text, start=start or "start", path=path)
+        return cls.from_lark(
+            file.text,
+            start=start or "start",
+            lexer=lexer or "contextual",
+            import_paths=import_paths,
+            path=path,
+            texts=texts,
+        )
 
     @classmethod
     def from_lark(
@@ -283,9 +307,9 @@ class Grammar:
             import_paths: folders in which `%import` looks for grammars.
             path: the file that the text comes from, beside which relative imports are looked for.
             dialect: "guided" reads also what guided adds to the language: `NAME[lazy]`,
-                `NAME[stop="..."]`, tokens as `<|name|>` and `<[1000]>`, schemas as `%json {...}`,
-                grammars as `%grammar "file"`, quotations as `%verbatim name words`, and
-                `unordered{a, b, c}`; "lark" refuses it.
+                `NAME[stop="..."]`, `name[capture]`, tokens as `<|name|>` and `<[1000]>`, schemas as
+                `%json {...}`, grammars as `%grammar "file"`, quotations as
+                `%verbatim name words`, and `unordered{a, b, c}`; "lark" refuses it.
             texts: the texts that `%verbatim` quotes, by name.
 
         Raises:
@@ -318,7 +342,14 @@ class Grammar:
             )
             # Files that are imported or embedded may change: such a grammar is known by itself.
             own = None if compiled.is_outside else key
-            return cls(compiled.arena, compiled.start, kind="lark", key=own, tokens=compiled.tokens)
+            return cls(
+                compiled.arena,
+                compiled.start,
+                kind="lark",
+                key=own,
+                tokens=compiled.tokens,
+                captures=compiled.captures,
+            )
 
         return make() if folders or place is not None else _grammars.get(key, make)
 
@@ -376,56 +407,25 @@ class Grammar:
         """
         return self._read(text)
 
+    def captures(self, text: str) -> dict[str, list[str]]:
+        """Return what the rules with the attribute `capture` spelled in a text that fits.
+
+        Returns:
+            for each name the texts, in the order in which they begin; empty if there were none.
+            The text is parsed as lark would. A rule spells from its first terminal to the end of
+            its last one, with all between them.
+
+        Raises:
+            GuidedError: the text does not fit.
+            LimitError: there are more than 100 million bytes of such texts.
+
+        Cost: some 10 us for each byte of the text; nothing for a grammar without captures.
+        """
+        return {} if self._captures is None else self._captures.find(text)
+
     def __repr__(self) -> str:
         return f"<Grammar of {self.kind}, {len(self._arena)} nodes>"
 
 
-def _content(schema: object) -> Hashable:
-    """Return what tells one schema from another; None if it cannot be told.
-
-    Raises:
-        LimitError: it is nested deeper than Python can follow.
-    """
-    if isinstance(schema, (str, bytes)):
-        return "text", schema
-    if is_python_type(schema):
-        return Identity(schema)
-    try:
-        # Exact where JSON is not (a tuple is no list, 1 no 1.0 and no True), with keys in their
-        # order, which is the order in which properties are written; and linear, though parts may
-        # be shared or hold themselves.
-        return pickle.dumps(schema, pickle.HIGHEST_PROTOCOL)
-    except RecursionError:
-        raise LimitError(
-            "the schema is nested too deeply", limit="levels", value=sys.getrecursionlimit()
-        ) from None
-    except Exception:  # it holds some object, and what its class does about that, who knows
-        return None
-
-
 def _new_automata() -> Kept[Hashable, Automaton]:
     return Kept(KEPT)
-
-
-def _check_choices(choices: Iterable[str]) -> tuple[str, ...]:
-    """Return the texts, once each, in their order."""
-    if isinstance(choices, str):
-        raise TypeError(f"choices must be a list of strings, found the string {choices!r}")
-    texts = tuple(dict.fromkeys(choices))
-    for text in texts:
-        if not isinstance(text, str):
-            raise TypeError(f"a choice must be a str, found {text!r}")
-        try:
-            text.encode()
-        except UnicodeEncodeError as error:
-            raise GrammarError(
-                f"the choice {text!r} has a surrogate, which UTF-8 cannot write",
-                text=text,
-                index=error.start,
-                mend="write the character itself",
-            ) from None
-    if not texts:
-        raise GrammarError(
-            "there is nothing to choose from", mend="give at least one text, which may be empty"
-        )
-    return texts

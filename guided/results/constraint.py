@@ -17,6 +17,10 @@ class Constraint:
     grammar: Grammar | None
     read: Callable[[str], Any]
 
+    def captures(self, text: str) -> dict[str, list[str]]:
+        """Return what named rules of the grammar spelled in a text."""
+        return {} if self.grammar is None else self.grammar.captures(text)
+
 
 def choose_constraint(
     schema: SchemaLike | None,
@@ -32,14 +36,12 @@ def choose_constraint(
     Raises:
         TypeError: several are given, or one is not what it should be; or an option of a schema is
             given without one.
+        SourceError, UnsupportedError: the constraint is at fault, or cannot be enforced exactly.
     """
-    offered = {"schema": schema, "regex": regex, "choices": choices, "grammar": grammar}
-    given = [name for name, value in offered.items() if value is not None]
-    if len(given) > 1:
-        raise TypeError(f"at most one constraint can be given, found {' and '.join(given)}")
-    if schema is None:
-        _refuse_options(whitespace=whitespace, property_order=property_order)
-    else:
+    check_constraint(
+        schema, regex, choices, grammar, whitespace=whitespace, property_order=property_order
+    )
+    if schema is not None:
         grammar = Grammar.from_json_schema(
             schema,
             whitespace="flexible" if whitespace is None else whitespace,
@@ -51,12 +53,35 @@ def choose_constraint(
         grammar = Grammar.from_choices(choices)
     if grammar is None:
         return Constraint(None, str)
-    if not isinstance(grammar, Grammar):
+    return Constraint(grammar, grammar.read)
+
+
+def check_constraint(
+    schema: SchemaLike | None,
+    regex: str | None,
+    choices: Sequence[str] | None,
+    grammar: Grammar | None,
+    *,
+    whitespace: Whitespace | None = None,
+    property_order: PropertyOrder | None = None,
+) -> bool:
+    """Return whether a constraint is given; `choose_constraint` makes it, which may take its time.
+
+    Raises:
+        TypeError: several are given, or an option of a schema without one; or the grammar is none.
+    """
+    offered = {"schema": schema, "regex": regex, "choices": choices, "grammar": grammar}
+    given = [name for name, value in offered.items() if value is not None]
+    if len(given) > 1:
+        raise TypeError(f"at most one constraint can be given, found {' and '.join(given)}")
+    if schema is None:
+        _refuse_options(whitespace=whitespace, property_order=property_order)
+    if grammar is not None and not isinstance(grammar, Grammar):
         raise TypeError(
             f"grammar must be a guided.Grammar, found {type(grammar).__name__};"
             " make one by Grammar.from_regex, from_json_schema or from_choices"
         )
-    return Constraint(grammar, grammar.read)
+    return bool(given)
 
 
 def _refuse_options(**options: object) -> None:

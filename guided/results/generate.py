@@ -5,12 +5,13 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any, overload
 
-from guided.decoding import Messages, Model, Prompt, decode
+from guided.decoding import Messages, Model, Prompt
 from guided.decoding.prompts import is_batch
 from guided.grammar import Grammar
 from guided.results.constraint import choose_constraint
+from guided.results.default_engine import default_engine
 from guided.results.result import Result
-from guided.results.run import check_call, make_requests, make_result
+from guided.results.run import check_call
 from guided.sampling import Sampling
 from guided.text.json_schema import PropertyOrder, SchemaLike, Whitespace
 
@@ -94,7 +95,7 @@ def generate(
 
     Raises:
         SourceError, UnsupportedError: the constraint is at fault, or cannot be enforced exactly.
-        LimitError: a prompt leaves no room in the model's context.
+        LimitError: a prompt leaves no room in the model's context or its cache.
         TypeError, ValueError: an argument is not what it should be.
     """
     check_call(model, max_tokens)
@@ -103,10 +104,12 @@ def generate(
     )
     sampling = Sampling(temperature=temperature, top_k=top_k, top_p=top_p, min_p=min_p, seed=seed)
     prompts = list(prompt) if is_batch(prompt) else [prompt]
-    requests, seconds = make_requests(model, prompts, constraint, max_tokens, sampling)
-    for _ in decode(model, requests):
-        pass
-    results = [
-        make_result(model, request, constraint, seconds, len(requests)) for request in requests
-    ]
+    engine = default_engine(model)
+    requests = engine.submit_all(prompts, constraint, sampling, max_tokens)
+    try:
+        engine.wait(requests)
+        results = [request.result() for request in requests if request.done]
+    finally:
+        for request in requests:
+            request.cancel()
     return results if is_batch(prompt) else results[0]

@@ -20,12 +20,16 @@ class Statistics:
         first_mask_seconds: the first mask.
         mask_seconds: all masks together.
         masks: how many.
-        prefill_seconds: the forward over the prompt.
-        decode_seconds: everything after it.
+        prefill_seconds: the steps until the first logits: the prompt, whole or in chunks.
+        decode_seconds: the steps after them.
         forwards: runs of the model, the prefill among them.
         prompt_tokens, output_tokens: counts.
         forced_tokens: those of the output that the grammar forced, so that none was sampled.
-        batch: how many sequences shared these forwards.
+        batch: the most sequences that shared one of these forwards.
+        queue_seconds: from the call to the first forward.
+        first_token_seconds: from the call to the first token written.
+        cached_tokens: those of the prompt that an earlier call had left in the cache.
+        preemptions: how often the cache was too small, so that tokens had to be run again.
     """
 
     compile_seconds: float
@@ -39,6 +43,10 @@ class Statistics:
     output_tokens: int
     forced_tokens: int
     batch: int = 1
+    queue_seconds: float = 0.0
+    first_token_seconds: float = 0.0
+    cached_tokens: int = 0
+    preemptions: int = 0
 
     @property
     def seconds(self) -> float:
@@ -73,7 +81,8 @@ class Result:
         text: the output, without end and special tokens.
         tokens: its ids, the end token left out.
         finish_reason: "stop" if the text ended by itself, "length" if it was cut short by
-            max_tokens or the model's context.
+            max_tokens, the model's context or the memory of its cache; for a request to an engine
+            also "timeout" or "cancelled".
         is_complete: whether the text fits the constraint as it stands. A text that was cut short
             may happen to, free text that was cut short does not.
         stats: where the time went.
@@ -85,6 +94,7 @@ class Result:
     is_complete: bool
     stats: Statistics
     read: Callable[[str], Any]
+    find_captures: Callable[[str], dict[str, list[str]]]
 
     @cached_property
     def value(self) -> Any:
@@ -97,6 +107,19 @@ class Result:
         if not self.is_complete:
             raise IncompleteError(self.text, self.finish_reason)
         return self.read(self.text)
+
+    @cached_property
+    def captures(self) -> dict[str, list[str]]:
+        """What the rules of a Lark grammar spelled that have the attribute `capture`, by name.
+
+        Each name has a list of texts, in the order in which they begin; see `Grammar.captures`.
+
+        Raises:
+            IncompleteError: the output was cut short and is not complete.
+        """
+        if not self.is_complete:
+            raise IncompleteError(self.text, self.finish_reason)
+        return self.find_captures(self.text)
 
     def __repr__(self) -> str:
         return f"Result({self.text!r}, finish_reason={self.finish_reason!r})"

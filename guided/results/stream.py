@@ -4,14 +4,15 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 
-from guided.decoding import Model, Prompt, Request, decode
+from guided.decoding import Model, Prompt
 from guided.decoding.prompts import is_batch
 from guided.errors import GuidedError
 from guided.grammar import Grammar
-from guided.results.constraint import Constraint, choose_constraint
+from guided.results.constraint import choose_constraint
+from guided.results.default_engine import default_engine
+from guided.results.request import Request
 from guided.results.result import Result
-from guided.results.run import check_call, make_requests, make_result
-from guided.results.text import TextReader
+from guided.results.run import check_call
 from guided.sampling import Sampling
 from guided.text.json_schema import PropertyOrder, SchemaLike, Whitespace
 
@@ -20,21 +21,29 @@ class Stream(Iterator[str]):
     """The pieces of an output as they come, and the result after the last of them.
 
     Pieces are never empty and hold whole characters only; joined they are the result's text. Leave
-    a stream whenever you like: nothing runs unless the next piece is asked for.
+    a stream whenever you like: it runs while a piece of it is asked for, or another output of the
+    same model is, and is cancelled when it is dropped.
     """
 
-    def __init__(
-        self, model: Model, request: Request, constraint: Constraint, compile_seconds: float
-    ) -> None:
-        self._model = model
+    def __init__(self, request: Request) -> None:
         self._request = request
-        self._constraint = constraint
-        self._compile_seconds = compile_seconds
-        self._pieces = self._read()
-        self._result: Result | None = None
+        self._pieces = iter(request)
 
     def __next__(self) -> str:
         return next(self._pieces)
+
+    def __del__(self) -> None:
+        self._request.cancel()
+
+    @property
+    def tokens(self) -> list[int]:
+        """The ids of the tokens that were written so far, the end token left out."""
+        return self._request.tokens
+
+    @property
+    def max_tokens(self) -> int:
+        """How many tokens there can be: what was asked for, or what the model has room for."""
+        return self._request.max_tokens
 
     @property
     def result(self) -> Result:
@@ -43,27 +52,12 @@ class Stream(Iterator[str]):
         Raises:
             GuidedError: there are pieces still to come.
         """
-        if self._result is None:
+        if not self._pieces.ended:
             raise GuidedError(
                 "the stream has not come to its end, so it has no result",
                 mend="take all pieces first, for example by ''.join(stream)",
             )
-        return self._result
-
-    def _read(self) -> Iterator[str]:
-        reader, read = TextReader(self._model.vocabulary), 0
-        for _ in decode(self._model, [self._request]):
-            piece = reader.read(self._request.tokens[read:])
-            read = len(self._request.tokens)
-            if self._request.finish_reason is not None:
-                self._finish()  # so that the result is there with the last piece
-            if piece:
-                yield piece
-
-    def _finish(self) -> None:
-        self._result = make_result(
-            self._model, self._request, self._constraint, self._compile_seconds, batch=1
-        )
+        return self._request.result()
 
 
 def stream(
@@ -98,5 +92,5 @@ def stream(
         schema, regex, choices, grammar, whitespace=whitespace, property_order=property_order
     )
     sampling = Sampling(temperature=temperature, top_k=top_k, top_p=top_p, min_p=min_p, seed=seed)
-    requests, seconds = make_requests(model, [prompt], constraint, max_tokens, sampling)
-    return Stream(model, requests[0], constraint, seconds)
+    [request] = default_engine(model).submit_all([prompt], constraint, sampling, max_tokens)
+    return Stream(request)

@@ -9,7 +9,8 @@ import torch
 from torch import Tensor
 
 from guided.errors import GuidedError
-from guided.masks import apply_mask, unpack_bits
+from guided.masks import unpack_bits
+from guided.sampling.batch import allowed_columns, mask_logits
 from guided.sampling.options import Sampling
 from guided.sampling.warpers import warp
 
@@ -37,29 +38,34 @@ class Sampler:
         self._seed = (seed + index) % (1 << 64)
         self._generator: torch.Generator | None = None
 
-    def choose(self, logits: Tensor, mask: Tensor | None = None) -> int:
+    def choose(
+        self, logits: Tensor, mask: Tensor | None = None, tokens: Tensor | None = None
+    ) -> int:
         """Choose a token.
 
         Args:
-            logits: (V,); changed in place if there is a mask.
+            logits: (V,), or (n,) where only some columns are there; changed in place if there is a
+                mask.
             mask: (W,) int32 on the same device, or None: everything is allowed.
+            tokens: (n,) int64, ascending, the ids of the columns, all that the mask allows among
+                them; None: all V.
 
         Raises:
             GuidedError: the mask allows no token at all.
             ShapeError: the mask does not belong to the logits.
         """
         if mask is not None:
-            apply_mask(logits, mask)
+            mask_logits(logits, mask, tokens)
         best = int(logits.argmax())
         # A finite maximum proves that no NaN is left, as argmax would have returned that, and no
         # plus infinity; then the forbidden tokens need not even be told from the impossible ones.
         if math.isfinite(logits[best].item()):
-            if self.options.is_greedy:
-                return best
-            return self._draw(logits if logits.dtype == torch.float64 else logits.float())
-        tokens, scores = allowed_scores(logits, mask)
+            if not self.options.is_greedy:
+                best = self._draw(logits if logits.dtype == torch.float64 else logits.float())
+            return best if tokens is None else int(tokens[best])
+        allowed, scores = allowed_scores(logits, mask, tokens)
         place = int(scores.argmax()) if self.options.is_greedy else self._draw(scores)
-        return int(tokens[place])
+        return int(allowed[place])
 
     def _draw(self, scores: Tensor) -> int:
         """Draw a place of (N,) scores by chance."""
@@ -87,27 +93,33 @@ def draw(probabilities: Tensor, generator: torch.Generator) -> int:
     return int(torch.minimum(place, last))
 
 
-def allowed_scores(logits: Tensor, mask: Tensor | None) -> tuple[Tensor, Tensor]:
+def allowed_scores(
+    logits: Tensor, mask: Tensor | None, columns: Tensor | None = None
+) -> tuple[Tensor, Tensor]:
     """Gather the allowed tokens with finite logits.
 
     Args:
-        logits: (V,), already masked.
+        logits: (V,) or (n,), already masked.
         mask: (W,) or None.
+        columns: (n,) ids of the columns, or None.
 
     Returns:
         (N,) ids, ascending, and (N,) float32 (float64 stays) scores: minus infinity for tokens that
         the model excludes, but at least one is finite.
     """
     if mask is None:
-        tokens = torch.arange(logits.shape[0], device=logits.device)  # (V,)
+        places = torch.arange(logits.shape[0], device=logits.device)  # (V,)
+    elif columns is None:
+        places = unpack_bits(mask)[: logits.shape[0]].nonzero().squeeze(1)  # (N,)
     else:
-        tokens = unpack_bits(mask)[: logits.shape[0]].nonzero().squeeze(1)  # (N,)
+        places = allowed_columns(mask, columns).nonzero().squeeze(1)  # (N,)
+    tokens = places if columns is None else columns[places]
     if tokens.numel() == 0:
         raise GuidedError(
             "no token is allowed: the mask is empty",
             mend="a matcher's mask is empty only after its end; stop when is_terminated is true",
         )
-    scores = logits[tokens]  # (N,)
+    scores = logits[places]  # (N,)
     if scores.dtype != torch.float64:
         scores = scores.float()
     unknown = int(scores.isnan().sum())

@@ -38,6 +38,13 @@ def test_the_rules_that_the_start_leads_to_are_drawn(write: Write) -> None:
     assert {"item", '","', "0 to 9 times", "[a-z]", '"<&>"'} <= texts(ran.out)
 
 
+def test_colours_are_those_that_all_readers_of_svg_know(write: Write) -> None:
+    style = ElementTree.fromstring(draw(write("g.gbnf", LISTS)).out).findtext(f"{SVG}style")
+    found = set(re.findall(r"(?:fill|stroke|color): *([^;]+);", style or ""))
+    assert found
+    assert {each for each in found if not re.fullmatch(r"#[0-9a-f]{6}|black|none", each)} == set()
+
+
 def test_one_rule_can_be_asked_for(write: Write) -> None:
     write("g.gbnf", LISTS)
     assert rules(draw("g.gbnf", "--rule", "spare", "--rule", "end").out) == ["spare", "end"]
@@ -68,6 +75,18 @@ def test_a_lark_grammar_is_drawn_as_it_is_written(write: Write) -> None:
     ran = draw(write("g.lark", text))
     assert rules(ran.out) == ["start", "pair", "A"]
     assert {"pair{A}", '"x"i', "3 times", "/a+\\/b/", '"b".."d"'} <= texts(ran.out)
+
+
+def test_what_guided_adds_to_lark_is_drawn(write: Write) -> None:
+    text = (
+        'start: unordered{<think>, %json {\n  "const": 1}, A} %grammar "json"\n'
+        'A[lazy]: /a+/ | B\nB[stop="\\n"]: /b/'
+    )
+    ran = draw(write("g.lark", text))
+    assert rules(ran.out) == ["start", "A", "B"]
+    seen = texts(ran.out)
+    assert {"<think>", '%json { "const": 1}', '%grammar "json"', "/a+/"} <= seen
+    assert {"the shortest", '"\\n"'} <= seen
 
 
 def test_a_schema_has_no_rules_to_draw(write: Write) -> None:

@@ -105,4 +105,23 @@ def test_a_progress_bar_stays_off_standard_output(
     monkeypatch.setenv("FORCE_COLOR", "1")  # what rich takes for a terminal
     ran = run("generate", "x", "-m", model, "--regex", "[ab]{30}")
     assert re.fullmatch(r"[ab]{30}\n", ran.out)
-    assert "characters" in ran.err
+    assert "tokens" in ran.err
+
+
+def test_a_progress_bar_is_full_when_no_more_tokens_can_come(
+    model: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("FORCE_COLOR", "1")
+    full = run("generate", "x", "-m", model, "--regex", "a{4}", "--max-tokens", "4").err
+    assert "4 of at most 4 tokens" in full
+    assert filled(full) == 40
+    half = run("generate", "x", "-m", model, "--regex", "[ab][cd]", "--max-tokens", "4").err
+    assert "2 of at most 4 tokens" in half
+    assert filled(half) == 20
+
+
+def filled(written: str) -> int:
+    """Return how much of the 40 columns of the last bar is in the colour of what is done."""
+    last = written.rpartition(" of at most ")[2]
+    done = re.search("\x1b\\[32m(━+)", last)
+    return len(done[1]) if done else 0

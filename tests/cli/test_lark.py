@@ -73,6 +73,46 @@ def test_left_recursion_is_noted_where_it_is_rewritten(write: Write) -> None:
     assert "begins with itself" in run("check", "g.lark", "--lexer", "dynamic").out
 
 
+def test_grammars_in_other_folders_can_be_imported(write: Write, folder: Path) -> None:
+    (folder / "parts").mkdir()
+    write("parts/words.lark", "WORD: /[a-z]+/\nNAME: /[a-z]/")
+    write("main.lark", "start: WORD | NAME\n%import words.WORD\n%import words.NAME")
+    ran = run("check", "main.lark")
+    assert "mend: give the folder of it by --import-path" in ran.out
+    ran = run("check", "main.lark", "--import-path", "parts", "--accept", "ab", "--reject", "1")
+    assert ran.status == 0, ran.out
+    assert 'the terminals "NAME" and "WORD" collide' in ran.out
+    assert "terminals NAME, WORD" in run("explain", "main.lark", "--import-path", "parts").out
+
+
+def test_a_text_to_quote_is_given_by_name(write: Write) -> None:
+    write("g.lark", 'start: "says" %verbatim note words\n%ignore " "')
+    write("note.txt", "all is well")
+    options = ["--lexer", "dynamic", "--text", "note=note.txt"]
+    ran = run("check", "g.lark", *options, "--accept", "says is well", "--reject", "says all well")
+    assert ran.status == 0, ran.out
+    assert run("explain", "g.lark", "says is", *options).status == 0
+    ran = run("check", "g.lark", "--lexer", "dynamic")
+    assert (ran.status, 'no text "note" is given' in ran.out) == (1, True)
+    assert "--text note=FILE" in ran.out
+
+
+@pytest.mark.parametrize(
+    ("given", "told"),
+    [
+        (["note"], "--text note is not written as NAME=FILE"),
+        (["a=note.txt", "a=note.txt"], "--text a=note.txt is given twice"),
+        (["a=no.txt"], "no.txt cannot be read"),
+    ],
+)
+def test_a_text_that_is_not_given_well_is_told(given: list[str], told: str, write: Write) -> None:
+    write("note.txt", "all is well")
+    options = [word for each in given for word in ("--text", each)]
+    ran = run("check", write("g.lark", 'start: "a"'), *options)
+    assert ran.status == 2
+    assert told in " ".join(ran.err.replace("│", "").split())
+
+
 def test_an_error_in_an_imported_file_is_told_there(write: Write) -> None:
     write("words.lark", "word: (\n")
     ran = run("check", write("g.lark", "start: word\n%import .words.word"))

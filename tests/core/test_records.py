@@ -26,10 +26,14 @@ def distinct(*items: Description, minimum: int = 0) -> _core.Matcher:
 
 
 def matcher(record: Description, words: list[bytes] | None = None) -> _core.Matcher:
+    return _core.Matcher(automaton(record, words))
+
+
+def automaton(record: Description, words: list[bytes] | None = None) -> _core.Automaton:
     arena = _core.Arena()
     node = build(GrammarDescription(record, ()), arena)
     vocabulary = _core.Vocabulary([*BYTES, None, *(words or [])], [END])
-    return _core.Matcher(_core.Automaton(arena, node, vocabulary))
+    return _core.Automaton(arena, node, vocabulary)
 
 
 def allowed_after(matcher: _core.Matcher, text: str) -> str:
@@ -97,3 +101,43 @@ def test_a_token_with_a_gap_and_a_whole_key_is_compared_with_the_keys_before() -
 
 def _key(word: bytes) -> bytes:
     return word.split(b'"')[1]
+
+
+def test_where_a_later_item_has_few_texts_only_these_are_looked_at() -> None:
+    letters = [bytes([letter]) for letter in range(0x61, 0x7B)]
+    pairs = [first + second for first in letters for second in letters]
+    words = [word + end for word in (b"", *letters, *pairs) for end in (b'"', b'","', b'"]')]
+    words += [
+        word + end
+        for word in (b"", b"x", b"y", b"z")
+        for end in (b'","x', b'","x"', b'","y"]', b'","y","', b'","x","y"')
+    ]
+    few = either(literal('"x"'), literal('"y"'))
+    for minimum in (0, 3):
+        members = tuple(
+            (slot, item, None, True, ((0, EMPTY),)) for slot, item in enumerate((KEY, few, few))
+        )
+        slots = ((False, False, ()),) * 3
+        array = ("record", ARRAY, slots, members, "each", minimum, None, (), ())
+        for written in ('["', '["x', '["xy', '["a","', '["a","x', '["a","x","'):
+            source = automaton(array, words)
+            arrays = _core.Matcher(source)
+            arrays.accept_bytes(written.encode())
+            before = source.stats()["continuations"]
+            allowed = arrays.allowed_tokens()
+            assert source.stats()["continuations"] < before + 60
+            assert allowed == [
+                token for token in range(END + 1 + len(words)) if arrays.can_accept(token)
+            ]
+
+
+def test_a_slot_that_owes_one_that_is_past_does_not_make_up_the_number() -> None:
+    members = (
+        (0, literal('"ab"'), "ab", False, ((0, EMPTY),)),
+        (1, literal('"a"'), None, True, ((0, EMPTY),)),
+        (2, literal('"b"'), "b", False, ((0, EMPTY),)),
+    )
+    slots = ((False, False, ()), (False, True, ()), (False, True, (0,)))
+    objects = matcher(("record", OBJECT, slots, members, "later", 2, None, (), ()))
+    assert allowed_after(objects, '{"a') == "b"
+    assert objects.allowed_bytes() == b"b"

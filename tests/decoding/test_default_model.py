@@ -7,6 +7,7 @@ from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
 
 import pytest
+from transformers import PreTrainedTokenizerBase
 
 from guided.decoding import Model, load
 from guided.decoding import default_model as default
@@ -149,6 +150,7 @@ def smollm() -> Model:
 def test_the_default_model_is_an_instruct_model_with_its_template(smollm: Model) -> None:
     assert smollm.vocabulary.size == 49_152
     assert smollm.vocabulary.eos == [2]
+    assert isinstance(smollm.tokenizer, PreTrainedTokenizerBase)
     assert smollm.tokenizer.convert_ids_to_tokens(2) == "<|im_end|>"
     assert smollm.tokenizer.chat_template
     assert smollm.context == 8192

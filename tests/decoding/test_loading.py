@@ -7,9 +7,10 @@ from typing import Any
 
 import pytest
 import torch
+from transformers import PreTrainedModel
 
 from guided.decoding import load
-from guided.errors import GuidedError, UnsupportedError
+from guided.errors import GuidedError
 from tests.decoding.tiny_model import tiny_network, tiny_tokenizer
 
 
@@ -26,6 +27,7 @@ def test_a_folder_is_loaded_quietly(saved: Path, capfd: pytest.CaptureFixture[st
     for source in (saved, str(saved)):
         model = load(source)
         assert model.tokenizer("true")["input_ids"] == tiny_tokenizer()("true")["input_ids"]
+        assert isinstance(model.network, PreTrainedModel)
         assert not model.network.training
         assert model.context == 256
     assert capfd.readouterr() == ("", "")
@@ -59,13 +61,6 @@ def test_a_loaded_model_is_taken_with_its_tokenizer(saved: Path) -> None:
 def test_a_loaded_model_without_tokenizer_is_refused() -> None:
     with pytest.raises(TypeError, match=r"guided\.load\(model, tokenizer\)"):
         load(tiny_network())
-
-
-def test_a_gguf_file_is_refused() -> None:
-    with pytest.raises(UnsupportedError) as caught:
-        load("some/model.gguf")
-    assert caught.value.keyword == ".gguf"
-    assert "GGUF files are not supported, found 'some/model.gguf'" in str(caught.value)
 
 
 def test_a_folder_without_a_model_is_named(tmp_path: Path) -> None:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 import pytest
+from transformers import PreTrainedTokenizerBase
 
 from guided.decoding import Model, load
 from guided.decoding.prompts import encode, is_batch
@@ -31,6 +32,7 @@ def test_messages_are_written_by_the_chat_template(model: Model) -> None:
     messages = [{"role": "system", "content": "Be brief."}, {"role": "user", "content": "Hi"}]
     tokens = encode(model, messages)
     written = "<|turn|>system: Be brief.<|turn|>user: Hi<|turn|>assistant: "
+    assert isinstance(model.tokenizer, PreTrainedTokenizerBase)
     assert model.tokenizer.decode(tokens) == written
     assert tokens.count(2) == 3  # special tokens, not their spelling
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -21,6 +22,45 @@ def test_the_suffix_tells_the_language(tmp_path: Path) -> None:
 def test_the_start_rule_may_be_given(tmp_path: Path) -> None:
     (tmp_path / "a.gbnf").write_text('root ::= "a"\nother ::= "b"')
     assert Texts(Grammar.from_file(tmp_path / "a.gbnf", start="other")).has("b")
+
+
+def test_a_lark_file_is_read_by_the_lexer_that_is_named(tmp_path: Path) -> None:
+    path = tmp_path / "a.lark"
+    path.write_text("start: A A\nA: /a+/")
+    assert not Texts(Grammar.from_file(path)).has("aa")
+    assert not Texts(Grammar.from_file(path, lexer="dynamic")).has("aa")
+    assert Texts(Grammar.from_file(path, lexer="dynamic_complete")).has("aa")
+
+
+def test_a_lark_file_may_quote_texts_and_import_from_folders(tmp_path: Path) -> None:
+    (tmp_path / "parts").mkdir()
+    (tmp_path / "parts" / "inner.lark").write_text('WORD: "says"')
+    path = tmp_path / "a.lark"
+    path.write_text("start: WORD %verbatim note words\n%import inner.WORD\n%ignore /[ ]/")
+    grammar = Grammar.from_file(
+        path, lexer="dynamic", texts={"note": "all is well"}, import_paths=[tmp_path / "parts"]
+    )
+    assert Texts(grammar).has("says is well")
+    assert not Texts(grammar).has("says all well")
+
+
+@pytest.mark.parametrize(
+    ("name", "option", "message"),
+    [
+        ("a.gbnf", {"lexer": "dynamic"}, "lexer says nothing about {}, which is GBNF"),
+        ("a.gbnf", {"texts": {}}, "texts says nothing about {}, which is GBNF"),
+        ("b.json", {"import_paths": ["x"]}, "import_paths says nothing about {}, which is a JSON"),
+        ("b.json", {"start": "root"}, "start says nothing about {}, which is a JSON Schema"),
+    ],
+)
+def test_an_option_that_a_file_has_no_use_for_is_refused(
+    name: str, option: dict[str, Any], message: str, tmp_path: Path
+) -> None:
+    (tmp_path / "a.gbnf").write_text('root ::= "a"')
+    (tmp_path / "b.json").write_text("{}")
+    with pytest.raises(TypeError) as raised:
+        Grammar.from_file(tmp_path / name, **option)
+    assert str(raised.value).startswith(message.format(tmp_path / name))
 
 
 def test_a_byte_order_mark_is_no_part_of_the_text(tmp_path: Path) -> None:

@@ -119,6 +119,8 @@ ACCEPTED: dict[str, list[str]] = {
         "(1,)\n[]\n{}\n(yes)\n{1}\n()\nf(a, b=1)\nx[1]\nx[:]\n-x ** -y\n",
         "x = y = 1; x += 2\n",
         "x = (1,\n  2)\n",
+        "a, b = b, a\na, = x\na.b, c[0], = d, e = f(x), 1\nfor a, b in c: d, e = a, b\n",
+        "a, b\na,\na, b + 1, c\na, b(c), d\nx = a, b if c else d\n",
         "",
     ],
 }
@@ -222,7 +224,7 @@ REJECTED: dict[str, list[str]] = {
         "a ? b",
     ],
     "python": [
-        "try:\n\tx = 1\nfinally:\n        x = 2\n",  # tabs, which Python does not mix with blanks
+        "try:\n\tx = 1\nfinally:\n        x = 2\n",  # tabs, which it has none of
         "x = 1.y\n",
         "x = \n",
         "if x:\npass\n",
@@ -239,5 +241,16 @@ REJECTED: dict[str, list[str]] = {
         "x = 'a\n",
         "x = 01\n",
         "def f(a=1, b): pass\n",
+        " x = 1\n",
+        "\n  x = 1\n",
+        "x\n y\n",
+        "f(x), a = 1\n",
+        "1, a = 2\n",
+        "a + 1, b = 2\n",
+        "a, b += 1\n",
+        "a if b else c, d = e\n",
+        "a, b = \n",
+        "a,, b = c\n",
+        ", a = b\n",
     ],
 }

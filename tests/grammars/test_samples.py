@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import ast
 from functools import cache
 
 import pytest
@@ -36,6 +37,19 @@ def test_a_grammar_says_what_it_is_and_what_it_leaves_out(name: str) -> None:
 @pytest.mark.parametrize("name", NAMES)
 def test_accepted_samples_are_accepted(name: str) -> None:
     assert [text for text in ACCEPTED[name] if not texts_of(name).has(text)] == []
+
+
+def test_samples_of_python_are_what_python_reads() -> None:
+    def reads(text: str) -> bool:
+        try:
+            ast.parse(text)
+        except SyntaxError:
+            return False
+        return True
+
+    assert [text for text in ACCEPTED["python"] if not reads(text)] == []
+    # Tabs are left out of it, as Python has rules of its own on how they go with blanks.
+    assert [text for text in REJECTED["python"] if reads(text) and "\t" not in text] == []
 
 
 @pytest.mark.parametrize("name", NAMES)

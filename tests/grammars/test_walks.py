@@ -114,8 +114,7 @@ def read_sql(text: str) -> None:
 def read_python(text: str) -> None:
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")  # "1if x else y" is read, and frowned upon
-        # Blanks at the very beginning are ignored by lark, and are an indent to Python.
-        ast.parse(text.lstrip(" \t"))
+        ast.parse(text)
 
 
 READERS: dict[str, Callable[[str], object]] = {

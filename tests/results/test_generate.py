@@ -118,6 +118,15 @@ def test_a_grammar_reads_as_its_language(model: Model) -> None:
     assert generate(model, grammar=schema).value in {1, 2}
 
 
+def test_captures_of_a_grammar_are_those_of_the_result(model: Model) -> None:
+    grammar = Grammar.from_lark('start: day "/" day\nday[capture]: /[0-3][0-9]/')
+    result = generate(model, "When? ", grammar=grammar)
+    assert result.captures == {"day": result.text.split("/")}
+    assert generate(model, choices=["yes", "no"]).captures == {}
+    with pytest.raises(IncompleteError):
+        _ = generate(model, "When? ", grammar=grammar, max_tokens=1).captures
+
+
 def test_without_a_constraint_the_text_is_free(model: Model) -> None:
     result = generate(model, "Hello", max_tokens=5)
     assert len(result.tokens) == 5

@@ -42,6 +42,17 @@ def test_the_pieces_come_while_the_model_runs(model: Model) -> None:
     assert next(running, None) is None
 
 
+def test_a_stream_knows_how_far_it_is(model: Model) -> None:
+    running = stream(model, "Go: ", regex="[a-z]{20}", max_tokens=30)
+    assert (running.tokens, running.max_tokens) == ([], 30)
+    counts = [len(running.tokens) for _ in running]
+    assert counts == sorted(set(counts))
+    assert running.tokens == running.result.tokens
+    # The prompt and the output share a context of 256 tokens.
+    prompt = "xy" * 120
+    assert stream(model, prompt, regex="a*").max_tokens < 256 - 200
+
+
 def test_the_result_is_there_with_the_last_piece(model: Model) -> None:
     for piece in (running := stream(model, "Go: ", choices=["one way only"])):
         assert piece == "one way only"

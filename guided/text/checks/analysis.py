@@ -16,6 +16,7 @@ from guided.text.checks.outline import (
     Repeat,
     Sequence,
     Text,
+    Unordered,
     references,
     walk,
 )
@@ -60,7 +61,7 @@ def productive(outline: Outline) -> Names:
             return part.name in found or part.name not in outline.rules
         if isinstance(part, Choice):
             return any(holds(each, found) for each in part.parts)
-        if isinstance(part, Sequence):
+        if isinstance(part, Sequence | Unordered):
             return all(holds(each, found) for each in part.parts)
         if isinstance(part, Repeat):
             return part.minimum == 0 or holds(part.part, found)
@@ -71,7 +72,8 @@ def productive(outline: Outline) -> Names:
 
 def nullable(outline: Outline) -> Names:
     """Return the rules that match the empty text. What is defined elsewhere is taken not to."""
-    return _least(outline, is_nullable)
+    fuller = {name for name, rule in outline.rules.items() if rule.is_lazy or rule.stop}
+    return _least(outline, is_nullable, without=fuller)
 
 
 def is_nullable(part: Part, found: Names) -> bool:
@@ -86,7 +88,7 @@ def is_nullable(part: Part, found: Names) -> bool:
         return part.name in found
     if isinstance(part, Choice):
         return any(is_nullable(each, found) for each in part.parts)
-    if isinstance(part, Sequence):
+    if isinstance(part, Sequence | Unordered):
         return all(is_nullable(each, found) for each in part.parts)
     return isinstance(part, Repeat) and (part.minimum == 0 or is_nullable(part.part, found))
 
@@ -104,12 +106,13 @@ def blank(outline: Outline) -> Names:
             return not all(_is_blank(*each) for each in part.ranges)
         if isinstance(part, Opaque):
             return not part.is_nullable
-        inner = part.parts if isinstance(part, Sequence | Choice) else ()
+        inner = part.parts if isinstance(part, Sequence | Choice | Unordered) else ()
         if isinstance(part, Repeat | Pattern):
             inner = (part.part if isinstance(part, Repeat) else part.body,)
         return any(is_more(each, found) for each in inner)
 
-    more = _least(outline, is_more)
+    ended = {name for name, rule in outline.rules.items() if rule.stop.strip()}
+    more = _least(outline, is_more, ended)
     return {
         name
         for name, rule in outline.rules.items()
@@ -210,7 +213,7 @@ def firsts(part: Part, empty: Names) -> list[str]:
     """Return the rules that a part may begin with."""
     if isinstance(part, Reference):
         return [part.name]
-    if isinstance(part, Choice):
+    if isinstance(part, Choice | Unordered):
         return [name for each in part.parts for name in firsts(each, empty)]
     if isinstance(part, Repeat):
         return firsts(part.part, empty)
@@ -223,19 +226,27 @@ def firsts(part: Part, empty: Names) -> list[str]:
     return found
 
 
-def _least(outline: Outline, holds: Callable[[Part, Names], bool]) -> Names:
-    """Return the least set of rules whose bodies satisfy `holds`, given that set."""
+def _least(
+    outline: Outline,
+    holds: Callable[[Part, Names], bool],
+    given: Iterable[str] = (),
+    without: Names | frozenset[str] = frozenset(),
+) -> Names:
+    """Return the least set of rules whose bodies satisfy `holds`, given that set.
+
+    The rules `given` are in it, and those of `without` are not, whatever their bodies.
+    """
     users: dict[str, list[str]] = defaultdict(list)
     for name, rule in outline.rules.items():
         for each in references(rule.body):
             users[each.name].append(name)
-    found: Names = set()
-    waiting = list(outline.rules)
+    found: Names = set(given)
+    waiting = [name for name in outline.rules if name not in without]
     while waiting:
         name = waiting.pop()
         if name not in found and holds(outline.rules[name].body, found):
             found.add(name)
-            waiting += users[name]
+            waiting += (user for user in users[name] if user not in without)
     return found
 
 

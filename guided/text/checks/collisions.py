@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from itertools import combinations
+from pathlib import Path
 from time import monotonic
 from typing import TYPE_CHECKING, Any
 
@@ -12,6 +13,9 @@ from guided.errors import GuidedError, LimitError
 from guided.text.checks.finding import Finding, found_in
 from guided.text.checks.outline import Outline
 from guided.text.checks.spelled import quoted
+from guided.text.lark.extensions import read_extensions
+from guided.text.lark.source import Source
+from guided.text.lark.terminals import shortest, until
 from guided.text.regex import compile_regex
 from guided.text.regex.parsing import no_search_for_collisions
 
@@ -23,7 +27,11 @@ SECONDS = 3.0
 
 
 def check_collisions(
-    outline: Outline, *, lexer: str = "contextual", path: str | None = None
+    outline: Outline,
+    *,
+    lexer: str = "contextual",
+    path: str | None = None,
+    import_paths: Sequence[Path] = (),
 ) -> list[Finding]:
     """Return the pairs of patterns that lark's lexer may have to choose between.
 
@@ -35,17 +43,23 @@ def check_collisions(
         outline: of the grammar, for the places.
         lexer: "contextual" or "basic"; the dynamic ones take both, so nothing collides.
         path: the file, beside which relative imports are looked for.
+        import_paths: folders in which others are.
 
     Cost: some 50 us a pair, and at most `SECONDS`; a note counts the pairs that are left then.
     """
     if lexer.startswith("dynamic"):
         return []
-    parser = build_parser(outline, lexer, path)
+    parser = build_parser(outline, lexer, path, import_paths)
     return [] if parser is None else list(_collide(outline, list(_meetings(parser))))
 
 
-def build_parser(outline: Outline, lexer: str, path: str | None) -> Lark | None:
-    """Build lark's LALR parser; None where lark refuses the grammar."""
+def build_parser(
+    outline: Outline, lexer: str, path: str | None, import_paths: Sequence[Path]
+) -> Lark | None:
+    """Build lark's LALR parser; None where lark refuses the grammar.
+
+    It knows nothing of the attributes of terminals.
+    """
     from lark import Lark
     from lark.exceptions import LarkError
     from lark.indenter import PythonIndenter
@@ -55,12 +69,13 @@ def build_parser(outline: Outline, lexer: str, path: str | None) -> Lark | None:
     try:
         with no_search_for_collisions():
             return Lark(
-                outline.text,
+                read_extensions(Source.of(outline.text), allowed=True).text,
                 start=outline.start,
                 parser="lalr",
                 lexer=chosen,
                 postlex=postlex,
                 source_path=path,
+                import_paths=[str(folder) for folder in import_paths],
             )
     except (LarkError, OSError, RecursionError):
         return None
@@ -85,7 +100,7 @@ def _collide(outline: Outline, pairs: list[tuple[TerminalDef, TerminalDef]]) -> 
     arena = Arena()
     nodes: dict[str, int | None] = {}
     for terminal in {terminal.name: terminal for pair in pairs for terminal in pair}.values():
-        nodes[terminal.name] = _node(arena, terminal)
+        nodes[terminal.name] = _node(arena, terminal, outline)
     end = monotonic() + SECONDS
     skipped = 0
     for first, second in pairs:
@@ -106,11 +121,17 @@ def _collide(outline: Outline, pairs: list[tuple[TerminalDef, TerminalDef]]) -> 
         yield Finding("note", "not-compared", fact)
 
 
-def _node(arena: Arena, terminal: TerminalDef) -> int | None:
+def _node(arena: Arena, terminal: TerminalDef, outline: Outline) -> int | None:
     """Return the node of what a terminal matches, None where that is not regular."""
     flags = "".join(sorted({*terminal.pattern.flags, "u"} & set("imsux")))
     try:
-        return compile_regex(arena, terminal.pattern.value, flags=flags)
+        node = compile_regex(arena, terminal.pattern.value, flags=flags)
+        rule = outline.rules.get(terminal.name)
+        if rule is not None and rule.stop:
+            return until(arena, node, rule.stop)
+        if rule is not None and rule.is_lazy:
+            return shortest(arena, arena.minus(node, 0))
+        return node
     except GuidedError:
         return None
 

@@ -17,8 +17,13 @@ from guided.text.checks.outline import (
     Rule,
     Sequence,
     Text,
+    Unordered,
 )
 from guided.text.checks.regex_outline import pattern_parts
+from guided.text.lark.attributes import Attributes
+from guided.text.lark.extensions import PREFIX, read_extensions
+from guided.text.lark.source import Source
+from guided.text.lark.unordered import is_template
 from guided.text.regex.parsing import no_search_for_collisions
 
 if TYPE_CHECKING:
@@ -30,27 +35,31 @@ _COUNTS = {"?": (0, 1), "*": (0, None), "+": (1, None)}
 def outline_lark(text: str, *, start: str = "start") -> Outline:
     """Return the rules and terminals of a Lark grammar; what it imports or declares is external.
 
+    What guided adds to the language has no parts to look at, other than `unordered{...}`.
+
     Raises:
         GrammarError: it cannot be parsed; with the place.
     """
     from lark import load_grammar
     from lark.exceptions import UnexpectedInput
 
+    source = Source.of(text)
+    extensions = read_extensions(source, allowed=True)
     loader: Any = load_grammar  # its parts have no types
     with no_search_for_collisions():
         parser = loader._get_parser()
     try:
-        tree = parser.parse(f"{text}\n", "start")
+        tree = parser.parse(f"{extensions.text}\n", "start")
     except UnexpectedInput as error:
-        index = min(error.pos_in_stream or 0, len(text))
+        place = source.place_of(min(error.pos_in_stream or 0, len(extensions.text)))
         raise GrammarError(
-            "the grammar cannot be read here", text=text, index=index, mend="mend it there"
+            "the grammar cannot be read here", text=source.text, index=place, mend="mend it there"
         ) from None
-    reader = _Reader()
+    reader = _Reader(source, extensions.attributes)
     for statement in tree.children:
         reader.statement(statement)
     return Outline(
-        text,
+        source.text,
         start,
         reader.rules,
         external=frozenset(reader.external),
@@ -61,7 +70,9 @@ def outline_lark(text: str, *, start: str = "start") -> Outline:
 class _Reader:
     """Collects what the statements of a grammar say."""
 
-    def __init__(self) -> None:
+    def __init__(self, source: Source, attributes: Attributes) -> None:
+        self.source = source
+        self.attributes = attributes
         self.rules: dict[str, Rule] = {}
         self.external: set[str] = set()
         self.ignored: list[Part] = []
@@ -71,26 +82,35 @@ class _Reader:
         children: list[Any] = tree.children
         if kind == "rule":
             name, parameters, body = children[1], children[2], children[4]
-            self._define(name, body, tuple(map(str, parameters.children)))
+            if not is_template(name):
+                self._define(name, body, tuple(map(str, parameters.children)))
         elif kind == "term":
             self._define(children[0], children[-1])
         elif kind in ("override", "extend"):
             # What it replaces or adds to came from elsewhere, and may use what is there.
             self.statement(children[0])
         elif kind == "ignore":
-            self.ignored.append(_part(children[0]))
+            self.ignored.append(self._part(children[0]))
         elif kind == "declare":
-            self.external.update(str(token) for token in _tokens(tree))
+            names = (str(token) for token in _tokens(tree))
+            self.external.update(name for name in names if not name.startswith(PREFIX))
         elif kind == "import":
             self._import(children)
 
     def _define(self, name: Token, body: Tree[Any], parameters: tuple[str, ...] = ()) -> None:
         known = self.rules.get(name)
-        part = _part(body)
+        part = self._part(body)
         if known is not None:  # %extend, or a mistake that the loader tells
             part = Choice((known.body, part), index=known.index)
+        index = self.source.place_of(name.start_pos or 0)
         self.rules[str(name)] = Rule(
-            str(name), part, name.start_pos or 0, parameters, is_terminal=name.type == "TERMINAL"
+            str(name),
+            part,
+            index,
+            parameters,
+            is_terminal=name.type == "TERMINAL",
+            is_lazy=name in self.attributes.lazy,
+            stop=self.attributes.stops.get(name, ""),
         )
 
     def _import(self, children: list[Any]) -> None:
@@ -102,56 +122,62 @@ class _Reader:
         else:
             self.external.add(str(children[1]))
 
+    def _part(self, tree: Tree[Any]) -> Part:
+        kind, children = tree.data, tree.children
+        if kind == "expansions":
+            parts = tuple(map(self._part, children))
+            return parts[0] if len(parts) == 1 else Choice(parts, index=parts[0].index)
+        if kind == "expansion":
+            parts = tuple(map(self._part, children))
+            index = parts[0].index if parts else 0
+            return parts[0] if len(parts) == 1 else Sequence(parts, index=index)
+        if kind in ("alias", "value"):
+            return self._part(children[0])
+        if kind == "maybe":
+            inner = self._part(children[0])
+            return Repeat(inner, 0, 1, index=inner.index, length=inner.length)
+        if kind == "expr":
+            return self._repeat(children)
+        return self._atom(tree)
 
-def _part(tree: Tree[Any]) -> Part:
-    kind, children = tree.data, tree.children
-    if kind == "expansions":
-        parts = tuple(map(_part, children))
-        return parts[0] if len(parts) == 1 else Choice(parts, index=parts[0].index)
-    if kind == "expansion":
-        parts = tuple(map(_part, children))
-        index = parts[0].index if parts else 0
-        return parts[0] if len(parts) == 1 else Sequence(parts, index=index)
-    if kind in ("alias", "value"):
-        return _part(children[0])
-    if kind == "maybe":
-        inner = _part(children[0])
-        return Repeat(inner, 0, 1, index=inner.index, length=inner.length)
-    if kind == "expr":
-        return _repeat(children)
-    return _atom(tree)
+    def _repeat(self, children: list[Any]) -> Part:
+        inner = self._part(children[0])
+        if children[1].type == "OP":
+            minimum, maximum = _COUNTS[children[1]]
+        else:
+            counts = [int(str(token)) for token in children[2:]]
+            minimum, maximum = counts[0], counts[-1]
+        return Repeat(inner, minimum, maximum, index=inner.index, length=inner.length)
 
+    def _atom(self, tree: Tree[Any]) -> Part:
+        tokens = list(_tokens(tree))
+        first = tokens[0]
+        if first.startswith(PREFIX):
+            return self._embedded(first)
+        index = self.source.place_of(first.start_pos or 0)
+        length = self.source.place_of(tokens[-1].end_pos or 0) - index
+        if tree.data in ("nonterminal", "terminal"):
+            return Reference(str(first), index=index, length=length)
+        if tree.data == "template_usage":
+            arguments = tuple(map(self._part, tree.children[1:]))
+            if is_template(first):
+                return Unordered(arguments, index=index, length=len("unordered"))
+            return Reference(str(first), arguments, index=index, length=len(first))
+        if tree.data == "range":
+            low, high = (_unquote(token) for token in tokens)
+            written = f"{first}..{tokens[1]}"
+            if len(low) == len(high) == 1:
+                ranges = ((ord(low), ord(high)),)
+                return Characters(ranges, written, index=index, length=length)
+            return Opaque(written, index=index, length=length)
+        if first.type == "STRING":
+            return Text(_unquote(first), str(first), index=index, length=length)
+        return _pattern(first, index, length)
 
-def _repeat(children: list[Any]) -> Part:
-    inner = _part(children[0])
-    if children[1].type == "OP":
-        minimum, maximum = _COUNTS[children[1]]
-    else:
-        counts = [int(str(token)) for token in children[2:]]
-        minimum, maximum = counts[0], counts[-1]
-    return Repeat(inner, minimum, maximum, index=inner.index, length=inner.length)
-
-
-def _atom(tree: Tree[Any]) -> Part:
-    tokens = list(_tokens(tree))
-    index = tokens[0].start_pos or 0
-    length = (tokens[-1].end_pos or index) - index
-    if tree.data in ("nonterminal", "terminal"):
-        return Reference(str(tokens[0]), index=index, length=length)
-    if tree.data == "template_usage":
-        arguments = tuple(map(_part, tree.children[1:]))
-        return Reference(str(tokens[0]), arguments, index=index, length=len(tokens[0]))
-    if tree.data == "range":
-        first, last = (_unquote(token) for token in tokens)
-        written = f"{tokens[0]}..{tokens[1]}"
-        if len(first) == len(last) == 1:
-            ranges = ((ord(first), ord(last)),)
-            return Characters(ranges, written, index=index, length=length)
-        return Opaque(written, index=index, length=length)
-    if tokens[0].type == "STRING":
-        text = _unquote(tokens[0])
-        return Text(text, str(tokens[0]), index=index, length=length)
-    return _pattern(tokens[0], index, length)
+    def _embedded(self, name: Token) -> Part:
+        """Return what stands for a value in the grammar: a token, a schema, a file, a text."""
+        start, end = self.source.extension_at(name.start_pos or 0)
+        return Opaque(self.source.text[start:end], index=start, length=end - start)
 
 
 def _pattern(token: Token, index: int, length: int) -> Part:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+from pathlib import Path
 from typing import Any
 
 from guided.text.checks.collisions import build_parser
@@ -15,18 +17,21 @@ def next_terminals(
     start: str = "start",
     lexer: str = "contextual",
     path: str | None = None,
+    import_paths: Sequence[Path] = (),
 ) -> list[str]:
     """Return the names of the terminals that lark's LALR parser would take next, sorted.
 
-    None where lark cannot tell: within a terminal that is not complete, or with a dynamic lexer.
+    None where lark cannot tell: within a terminal that is not complete, with a dynamic lexer, or
+    where terminals are lazy or have a stop, of which lark knows nothing.
     A terminal that ends with the text may go on, which is not among them.
     """
     from lark.exceptions import LarkError
 
     if lexer.startswith("dynamic"):
         return []
-    parser = build_parser(outline_lark(grammar, start=start), lexer, path)
-    if parser is None:
+    outline = outline_lark(grammar, start=start)
+    parser = build_parser(outline, lexer, path, import_paths)
+    if parser is None or any(rule.is_lazy or rule.stop for rule in outline.rules.values()):
         return []
     try:
         interactive: Any = parser.parse_interactive(text)

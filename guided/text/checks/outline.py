@@ -5,9 +5,10 @@
         Characters   one character out of a set
         Pattern      a regular expression, with its own parts
         Reference    another rule, with arguments where it is a template
-        Opaque       what has no parts to look at: a token by its number, a look-around
+        Opaque       what has no parts to look at: a token by its number, a look-around, a schema
         Sequence     one after the other
         Choice       one of them
+        Unordered    each of them once, in any order
         Repeat       from minimum to maximum times
 
 Each part knows where it stands and how it is written there. Readers of GBNF, Lark and regular
@@ -89,6 +90,13 @@ class Choice(Part):
 
 
 @dataclass(frozen=True, slots=True)
+class Unordered(Part):
+    """Each of them once, in any order."""
+
+    parts: tuple[Part, ...]
+
+
+@dataclass(frozen=True, slots=True)
 class Repeat(Part):
     """From `minimum` to `maximum` times; None: without end."""
 
@@ -105,6 +113,8 @@ class Rule:
         index: where its name stands.
         parameters: of a template.
         is_terminal: it is a terminal of Lark, which has no rules inside.
+        is_lazy: only the shortest of its texts count, other than the empty one.
+        stop: the text that is to come after it.
     """
 
     name: str
@@ -112,6 +122,8 @@ class Rule:
     index: int
     parameters: tuple[str, ...] = ()
     is_terminal: bool = False
+    is_lazy: bool = False
+    stop: str = ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -135,7 +147,7 @@ class Outline:
 
 def children(part: Part) -> tuple[Part, ...]:
     """Return the parts that a part is made of."""
-    if isinstance(part, Sequence | Choice):
+    if isinstance(part, Sequence | Choice | Unordered):
         return part.parts
     if isinstance(part, Repeat):
         return (part.part,)

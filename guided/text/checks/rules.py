@@ -130,7 +130,7 @@ def _white_space(outline: Outline, used: set[str]) -> Iterator[Finding]:
             )
     loops = analysis.recursive(outline) & blank
     for name, rule in outline.rules.items():
-        if name not in used or name in told:
+        if name not in used or name in told or rule.is_lazy:
             continue
         if name in loops:
             fact = (

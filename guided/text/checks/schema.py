@@ -10,15 +10,16 @@ from typing import Any, Literal
 from guided.errors import GuidedError, LimitError, SchemaError, UnsupportedError
 from guided.text.checks.finding import Finding, Level, from_error
 from guided.text.checks.unsatisfiable import check_satisfiable
-from guided.text.json_schema.assertions import ASSERTIONS
-from guided.text.json_schema.combinations import COMBINATIONS
-from guided.text.json_schema.dialects import KINDS, LIST, MAP, ONE
-from guided.text.json_schema.document import Document, Json, Subschema, escape_token
-from guided.text.json_schema.keywords import ANNOTATIONS, DRAFTS, kinds_of
+from guided.text.json_schema.document.dialects import KINDS, LIST, MAP, ONE
+from guided.text.json_schema.document.document import Document
+from guided.text.json_schema.document.places import Json, Subschema, escape_token
+from guided.text.json_schema.keywords.assertions import ASSERTIONS
+from guided.text.json_schema.keywords.child_schemas import PARTS
+from guided.text.json_schema.keywords.combinations import COMBINATIONS
+from guided.text.json_schema.keywords.known import ANNOTATIONS, DRAFTS, kinds_of
 from guided.text.json_schema.options import Formats, PropertyOrder, Whitespace
-from guided.text.json_schema.parts import PARTS
-from guided.text.json_schema.prelude import prelude
 from guided.text.json_schema.reader import Reader
+from guided.text.json_schema.values.any_json import any_json
 from guided.text.json_schema.writer import Writer
 
 MAX_ERRORS = 20
@@ -107,7 +108,7 @@ def _collect(
     """Note all errors of a schema, and return those for what cannot be enforced, by pointer."""
     rest = schema
     reader: _Collecting | None = None
-    nodes = prelude(whitespace, "minimal")
+    nodes = any_json(whitespace, "minimal")
     while len(check.findings) < MAX_ERRORS:
         try:
             document = Document(rest)

@@ -7,11 +7,12 @@ from typing import Any
 
 from guided.errors import GuidedError, SchemaError
 from guided.text.checks.finding import Finding
-from guided.text.json_schema.dialects import KINDS, LIST, MAP, ONE
-from guided.text.json_schema.document import Document, Json, Subschema
+from guided.text.json_schema.document.dialects import KINDS, LIST, MAP, ONE
+from guided.text.json_schema.document.document import Document
+from guided.text.json_schema.document.places import Json, Subschema
 from guided.text.json_schema.options import Formats
-from guided.text.json_schema.prelude import prelude
 from guided.text.json_schema.reader import Reader
+from guided.text.json_schema.values.any_json import any_json
 from guided.text.json_schema.writer import Writer
 
 MAX_SCHEMAS = 2_000
@@ -90,7 +91,7 @@ def _finding(schema: Json, formats: Formats, part: Subschema, so: str) -> Findin
             value = value[token]
         target = document.subschema(value, target, tokens)
     try:
-        Writer(reader, prelude("compact", "minimal"), property_order="schema").write((target,))
+        Writer(reader, any_json("compact", "minimal"), property_order="schema").write((target,))
     except SchemaError as error:
         fact, pointer, mend = error.fact, error.pointer, error.mend
     except GuidedError:

@@ -33,7 +33,8 @@ def to_gbnf(text: str, *, start: str = "start", lexer: LexerName = "contextual")
         UnsupportedError: a terminal looks around, is declared and not defined, or it matters that
             a lexer takes the longest match or prefers one terminal to another.
     """
-    reading = read_grammar(text, start=start, extended=False)
+    reading = read_grammar(text, start=start)
+    _check_extensions(reading)
     arena = Arena()
     terminals = compile_terminals(arena, reading.source, reading.terminals, reading.extensions)
     patterns = {each.name: _pattern(reading, each) for each in reading.terminals}
@@ -60,6 +61,24 @@ def _pattern(reading: Reading, terminal: TerminalDef) -> Expression:
             mend="write the terminal without it, or keep the grammar in Lark",
         )
     return expression
+
+
+def _check_extensions(reading: Reading) -> None:
+    """Refuse what guided adds to Lark, other than parts in any order, which are rules by now."""
+    found = reading.extensions
+    attributes = {name: "is lazy" for name in found.attributes.lazy}
+    attributes |= {name: "has a stop" for name in found.attributes.stops}
+    attributes |= {name: "is captured" for name in found.attributes.captures}
+    facts = {name: f"{what} stands in the grammar" for name, what in found.embedded.items()}
+    facts |= {name: f'"{name}" {what}' for name, what in attributes.items()}
+    for name, fact in facts.items():
+        raise reading.source.unsupported(
+            f"{fact}, which is not carried over to GBNF",
+            "extensions",
+            at=name,
+            defined=True,
+            mend="keep the grammar in Lark, or leave it out",
+        )
 
 
 def _check_declared(reading: Reading) -> None:

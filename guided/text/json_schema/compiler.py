@@ -10,7 +10,8 @@ from typing import TYPE_CHECKING, Any
 
 from guided._core import Arena
 from guided.errors import LimitError, SchemaError
-from guided.text.json_schema.document import Document, Json
+from guided.text.json_schema.document.document import Document
+from guided.text.json_schema.document.places import Json
 from guided.text.json_schema.options import (
     Escapes,
     Formats,
@@ -19,14 +20,14 @@ from guided.text.json_schema.options import (
     Whitespace,
     check_options,
 )
-from guided.text.json_schema.prelude import prelude
-from guided.text.json_schema.python_types import (
+from guided.text.json_schema.python_types.types import (
     SchemaLike,
     is_python_type,
     type_adapter,
     type_schema,
 )
 from guided.text.json_schema.reader import Reader
+from guided.text.json_schema.values.any_json import any_json
 from guided.text.json_schema.writer import Writer
 
 if TYPE_CHECKING:
@@ -84,7 +85,7 @@ def compile_schema(
     check_options(whitespace, property_order, escapes, formats, unsupported, registry)
     document = Document(load_schema(schema), registry=registry)
     reader = Reader(document, unsupported, formats=formats)
-    writer = Writer(reader, prelude(whitespace, escapes), property_order=property_order)
+    writer = Writer(reader, any_json(whitespace, escapes), property_order=property_order)
     start = writer.write((document.root,))
     reader.release()
     return CompiledSchema(writer.arena, start, list(reader.not_enforced), list(reader.unknown))

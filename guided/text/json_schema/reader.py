@@ -1,7 +1,8 @@
 """Reads schemas into shapes, each when it is first asked for.
 
-`opener` reads the keywords that constrain a value at once; those that give unions are combined with
-that here. Parts that must fit several schemas, or not fit one, are read here as well.
+`KeywordReader` reads the keywords of one schema that constrain a value at once; those that give
+unions are combined with that here. Parts that must fit several schemas, or not fit one, are read
+here as well.
 """
 
 from __future__ import annotations
@@ -11,32 +12,31 @@ from functools import cached_property
 from typing import Literal
 
 from guided.errors import GuidedError, UnsupportedError
-from guided.text.json_schema.algebra import intersect, unite
-from guided.text.json_schema.budget import TooManyError
-from guided.text.json_schema.children import place
-from guided.text.json_schema.combinations import COMBINATIONS
-from guided.text.json_schema.document import (
-    DOCUMENTATION,
-    Document,
-    Subschema,
-    describe,
-)
-from guided.text.json_schema.emptiness import Emptiness
-from guided.text.json_schema.exclusion import without
-from guided.text.json_schema.keywords import (
-    ANNOTATIONS,
-)
-from guided.text.json_schema.negation import Failures, InexactError
-from guided.text.json_schema.one_of import parts_of_one_of, without_one_of
-from guided.text.json_schema.opener import (
+from guided.text.json_schema.algebra.budget import TooManyError
+from guided.text.json_schema.algebra.emptiness import Emptiness
+from guided.text.json_schema.algebra.exclusion import without
+from guided.text.json_schema.algebra.intersection import intersect
+from guided.text.json_schema.algebra.negation import Failures, InexactError
+from guided.text.json_schema.algebra.sharing import Sharing
+from guided.text.json_schema.algebra.union import unite
+from guided.text.json_schema.document.document import Document
+from guided.text.json_schema.document.places import Subschema, describe
+from guided.text.json_schema.document.references import DOCUMENTATION
+from guided.text.json_schema.keywords.combinations import COMBINATIONS
+from guided.text.json_schema.keywords.keyword_reader import (
     READING,
-    Opener,
+    KeywordReader,
     Split,
     circular,
     only_schema,
     type_alone,
 )
-from guided.text.json_schema.shapes import (
+from guided.text.json_schema.keywords.known import (
+    ANNOTATIONS,
+)
+from guided.text.json_schema.keywords.one_of_negation import parts_of_one_of, without_one_of
+from guided.text.json_schema.shapes.children import place
+from guided.text.json_schema.shapes.shape import (
     ANYTHING,
     Child,
     Either,
@@ -45,8 +45,7 @@ from guided.text.json_schema.shapes import (
     Shape,
     is_nothing,
 )
-from guided.text.json_schema.sharing import Sharing
-from guided.text.json_schema.texts import Texts
+from guided.text.json_schema.strings.plain_texts import Texts
 
 _REFERENCE_ONLY = ANNOTATIONS | {"$ref"}
 _NOT_ONLY = ANNOTATIONS | {"not"}
@@ -81,7 +80,7 @@ class Reader:
         self.emptiness = Emptiness(self)
         self.sharing = Sharing(self)
         self._joined: dict[Child, Shape] = {}
-        self._opener = Opener(self)
+        self._keywords = KeywordReader(self)
         document.refuse = self.refuse
         if document.is_foreign:
             uri = describe(document.root.value["$schema"])
@@ -103,7 +102,7 @@ class Reader:
         Nothing can be read after that.
         """
         self.document.release()
-        del self.emptiness, self.sharing, self._opener
+        del self.emptiness, self.sharing, self._keywords
 
     def glance(self, schema: Subschema) -> Shape | None:
         """Return what fits a schema, if it was read or says no more than a type."""
@@ -131,7 +130,7 @@ class Reader:
         if not tracks:
             return self.shape(child)
         schema = only_schema(child)
-        shape = self._opener.known(schema, True)
+        shape = self._keywords.known(schema, True)
         return self._close(schema, True) if shape is None or shape is READING else shape
 
     def without(self, shape: Shape, schema: Subschema) -> Shape:
@@ -227,7 +226,7 @@ class Reader:
         try:
             for term in terms:
                 if type(term) is Subschema:
-                    other, more = self._opener.open(term, False)
+                    other, more = self._keywords.open(term, False)
                     shape = self.meet(shape, other, at, ())
                     splits += more
             shape = self.combine(shape, splits)
@@ -264,19 +263,19 @@ class Reader:
 
     def _close(self, schema: Subschema, tracks: bool) -> Shape:
         """Read a schema, all keywords combined."""
-        shape, splits = self._opener.open(schema, tracks)
+        shape, splits = self._keywords.open(schema, tracks)
         if not splits:
             return shape
-        self._opener.enter(schema, tracks)
+        self._keywords.enter(schema, tracks)
         try:
             shape = self.combine(shape, splits)
         except GuidedError:
             # It may be asked for again: what is only looked at on the way may fail.
-            self._opener.keep(schema, None, tracks)
+            self._keywords.keep(schema, None, tracks)
             raise
         finally:
-            self._opener.leave()
-        self._opener.keep(schema, shape, tracks)
+            self._keywords.leave()
+        self._keywords.keep(schema, shape, tracks)
         return shape
 
 

@@ -12,16 +12,14 @@ from typing import Literal
 
 from guided._core import Arena
 from guided.errors import SchemaError
-from guided.text.json_schema.arrays import write_array
-from guided.text.json_schema.children import place
-from guided.text.json_schema.contradictions import nothing_fits, too_deep_to_indent
-from guided.text.json_schema.document import Subschema
-from guided.text.json_schema.objects import write_object
-from guided.text.json_schema.prelude import INDENTED_LEVELS, Layout, Prelude
-from guided.text.json_schema.productivity import NOTHING, Productivity, Written
+from guided.text.json_schema.arrays.unique_items import ItemSplitter
+from guided.text.json_schema.arrays.writer import write_array
+from guided.text.json_schema.document.places import Subschema
+from guided.text.json_schema.objects.writer import write_object
 from guided.text.json_schema.reader import Reader
-from guided.text.json_schema.scalars import Scalars
-from guided.text.json_schema.shapes import (
+from guided.text.json_schema.shapes.children import place
+from guided.text.json_schema.shapes.contradictions import nothing_fits, too_deep_to_indent
+from guided.text.json_schema.shapes.shape import (
     ANY_ARRAYS,
     ANY_NUMBERS,
     ANY_OBJECTS,
@@ -38,8 +36,11 @@ from guided.text.json_schema.shapes import (
     Shape,
     StringShape,
 )
-from guided.text.json_schema.strings import NEVER
-from guided.text.json_schema.unique_items import ItemSplitter
+from guided.text.json_schema.strings.spelling import NEVER
+from guided.text.json_schema.values.any_json import AnyJson
+from guided.text.json_schema.values.layout import INDENTED_LEVELS, Layout
+from guided.text.json_schema.values.productivity import NOTHING, Productivity, Written
+from guided.text.json_schema.values.scalars import Scalars
 
 # Containers written within each other before a rule is made.
 MAX_INLINE = 6
@@ -55,7 +56,7 @@ class Writer:
     """Writes the children of one document into one arena.
 
     Attributes:
-        arena: a copy of the prelude's, and what was added.
+        arena: a copy of the any_json's, and what was added.
         is_any_order: properties may come in any order.
         reason: why the value written last is `never`, when it is.
     """
@@ -63,15 +64,15 @@ class Writer:
     def __init__(
         self,
         reader: Reader,
-        prelude: Prelude,
+        any_json: AnyJson,
         *,
         property_order: Literal["schema", "any"] = "schema",
     ) -> None:
         self.reader = reader
         self.is_any_order = property_order == "any"
-        self.prelude = prelude
-        self.arena: Arena = prelude.arena.clone()
-        self.scalars = Scalars(reader, prelude, self.arena)
+        self.any_json = any_json
+        self.arena: Arena = any_json.arena.clone()
+        self.scalars = Scalars(reader, any_json, self.arena)
         self.productivity = Productivity()
         self.reason: Reason | None = None
         self._written: dict[_Key, int] = {}
@@ -103,15 +104,15 @@ class Writer:
     def value(self, child: Child, level: int) -> int:
         """Return the node for a value that fits `child`; if it is `never`, `reason` says why."""
         if not child:
-            return self.prelude.value(level)
+            return self.any_json.value(level)
         if len(child) == 1 and type(child[0]) is Subschema:
-            plain = self.prelude.plain.get(id(self.reader.glance(child[0])))
+            plain = self.any_json.plain.get(id(self.reader.glance(child[0])))
             if plain is not None:
                 return plain
             child = self.reader.resolve(child)
         else:
             child = self.reader.sharing.child(child)
-        key = (child, level if self.prelude.is_indented else -1)
+        key = (child, level if self.any_json.is_indented else -1)
         node = self._written.get(key)
         if node is None:
             if key in self._open:
@@ -134,10 +135,10 @@ class Writer:
 
     def frame(self, brackets: str, level: int) -> Frame:
         """Return the nodes around the members of a record between these brackets."""
-        key = (level if self.prelude.is_indented else 0, brackets)
+        key = (level if self.any_json.is_indented else 0, brackets)
         frame = self._frames.get(key)
         if frame is None:
-            layout = self.prelude.layout(level)
+            layout = self.any_json.layout(level)
             opening, closing = layout.brackets[brackets[0]], layout.brackets[brackets[1]]
             if layout.is_blank_shared:
                 empty = self.arena.sequence([layout.before_first, closing])
@@ -170,11 +171,11 @@ class Writer:
 
     def _write(self, key: _Key, level: int) -> int:
         shape = self.reader.shape(key[0])
-        plain = self.prelude.plain.get(id(shape))
+        plain = self.any_json.plain.get(id(shape))
         if plain is not None:
             return plain
         if shape is ANYTHING:
-            return self.prelude.value(level)
+            return self.any_json.value(level)
         arrays, objects = shape.arrays, shape.objects
         if (not arrays or arrays is ANY_ARRAYS) and (not objects or objects is ANY_OBJECTS):
             return self._alternatives(key[0], shape, level)
@@ -217,9 +218,9 @@ class Writer:
         doubtful: list[int] = []
         ways: list[frozenset[int]] = []
         if shape.arrays is ANY_ARRAYS:
-            sure.append(self.prelude.array(level))
+            sure.append(self.any_json.array(level))
         if shape.objects is ANY_OBJECTS:
-            sure.append(self.prelude.object(level))
+            sure.append(self.any_json.object(level))
         containers: tuple[ArrayShape | ObjectShape, ...] = (
             *(shape.arrays if shape.arrays is not ANY_ARRAYS else ()),
             *(shape.objects if shape.objects is not ANY_OBJECTS else ()),
@@ -254,20 +255,20 @@ class Writer:
 
     def simple(self, simple: int) -> list[int]:
         """Write those of NULL, TRUE and FALSE that are in `simple`."""
-        prelude = self.prelude
-        literals = ((NULL, prelude.null), (TRUE, prelude.true), (FALSE, prelude.false))
+        any_json = self.any_json
+        literals = ((NULL, any_json.null), (TRUE, any_json.true), (FALSE, any_json.false))
         return [node for bit, node in literals if simple & bit]
 
     def strings(self, alternatives: tuple[StringShape, ...]) -> list[int]:
         """Write strings; `reason` is why some are missing."""
         if alternatives is ANY_STRINGS:
-            return [self.prelude.string]
+            return [self.any_json.string]
         return self._without_never(list(map(self.scalars.string, alternatives)))
 
     def numbers(self, alternatives: tuple[NumberShape, ...]) -> list[int]:
         """Write numbers; `reason` is why some are missing."""
         if alternatives is ANY_NUMBERS:
-            return [self.prelude.number]
+            return [self.any_json.number]
         return self._without_never(list(map(self.scalars.number, alternatives)))
 
     def _without_never(self, nodes: list[int]) -> list[int]:
@@ -277,7 +278,7 @@ class Writer:
         return nodes
 
     def _container(self, child: Child, shape: ArrayShape | ObjectShape, level: int) -> Written:
-        if level >= INDENTED_LEVELS and self.prelude.is_indented:
+        if level >= INDENTED_LEVELS and self.any_json.is_indented:
             return self._empty(child, shape)
         if isinstance(shape, ArrayShape):
             return write_array(self, shape, level)

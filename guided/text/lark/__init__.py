@@ -10,9 +10,11 @@ terminals    a terminal -> the regular node of its texts
 scanners     which terminal a lexer takes where several match
 lalr         rules -> an LALR(1) parser with the states of lark's
 tables       lexer="contextual" and "basic": such a parser, with a scanner for each state
+captures     what named rules spelled in a text, found by such a parser
 dynamic      lexer="dynamic" and "dynamic_complete": context-free rules
 """
 
+from guided.text.lark.captures import Captures
 from guided.text.lark.compiler import (
     CompiledGrammar,
     DialectName,
@@ -23,6 +25,7 @@ from guided.text.lark.compiler import (
 )
 
 __all__ = [
+    "Captures",
     "CompiledGrammar",
     "DialectName",
     "LexerName",

@@ -8,10 +8,11 @@ from pathlib import Path
 from typing import Literal, get_args
 
 from guided._core import Arena
+from guided.text.lark.captures import Captures, check_captures
 from guided.text.lark.dynamic import write_dynamic
 from guided.text.lark.embedding import Embedded
 from guided.text.lark.grammar_files import embedded_extensions, read_files
-from guided.text.lark.reading import read_grammar
+from guided.text.lark.reading import Reading, read_grammar
 from guided.text.lark.tables import make_table, write_table
 from guided.text.lark.terminals import compile_terminals
 
@@ -29,12 +30,14 @@ class CompiledGrammar:
             each, and whether any other token is meant.
         is_outside: True if files were read that may change: those that it imports or embeds, lark's
             own and those that are shipped aside.
+        captures: finds what rules with the attribute `capture` spelled; None if there are none.
     """
 
     arena: Arena
     start: int
     tokens: dict[int, tuple[str | int, bool]]
     is_outside: bool
+    captures: Captures | None = None
 
 
 def check_lexer(lexer: str) -> None:
@@ -100,11 +103,30 @@ def compile_lark(
     arena = embedded.arena
     values = embedded.values(reading)
     terminals = compile_terminals(arena, reading.source, reading.terminals, reading.extensions)
+    captures = None
     if lexer in ("dynamic", "dynamic_complete"):
+        for each in (reading, *files.lark.values()):
+            _refuse_captures(each)
         node = write_dynamic(arena, reading, terminals, values, complete=complete)
     else:
         table = make_table(arena, reading, terminals, contextual=lexer == "contextual")
         node = write_table(arena, table)
+        if named := reading.extensions.attributes.captures:
+            check_captures(reading)
+            captures = Captures(arena, table, named)
     embedded.write_files()
     is_outside = reading.files.are_outside or files.are_outside
-    return CompiledGrammar(arena, node, embedded.tokens, is_outside)
+    return CompiledGrammar(arena, node, embedded.tokens, is_outside, captures)
+
+
+def _refuse_captures(reading: Reading) -> None:
+    """Refuse captures where a text may be read in several ways, so that it is not said which."""
+    for name in reading.extensions.attributes.captures:
+        raise reading.source.unsupported(
+            f'"{name}" has the attribute "capture", and a dynamic lexer may read a text in several'
+            " ways",
+            "capture",
+            at=name,
+            defined=True,
+            mend='give lexer="contextual" or "basic", or leave the attribute out',
+        )

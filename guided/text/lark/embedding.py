@@ -10,9 +10,9 @@ from guided._core import Arena
 from guided.errors import GrammarError
 from guided.text.gbnf.writer import Writer as GbnfWriter
 from guided.text.json_schema.compiler import load_schema
-from guided.text.json_schema.document import Document
-from guided.text.json_schema.prelude import prelude
+from guided.text.json_schema.document.document import Document
 from guided.text.json_schema.reader import Reader
+from guided.text.json_schema.values.any_json import any_json
 from guided.text.json_schema.writer import Writer
 from guided.text.lark.complaints import did_you_mean
 from guided.text.lark.dynamic import write_dynamic
@@ -32,7 +32,7 @@ def write_schemas(schemas: Iterable[str]) -> tuple[Arena, dict[str, int]]:
     nodes: dict[str, int] = {}
     if not schemas:
         return Arena(), nodes
-    base = prelude("flexible", "minimal")
+    base = any_json("flexible", "minimal")
     for text in dict.fromkeys(schemas):
         document = Document(load_schema(text), registry=None)
         reader = Reader(document, "refuse", formats="assert")

@@ -2,6 +2,7 @@
 
     NAME[lazy]: /.../            the shortest matches: those that begin with no other match
     NAME[stop="..."]: /.../      a match, then the first occurrence of the text, which ends it
+    name[capture]: ...           what the rule spells is kept by its name, or by capture="..."
     <|name|>  <think>  <[123]>   a token, by its text or number; with ! before it any other
     %json {...}                  a JSON text that fits the schema; wherever a name may stand
     %grammar "file"              what another grammar file matches, or one that is shipped
@@ -20,7 +21,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass, field
 from typing import TypeVar
 
-from guided.text.lark.attributes import ATTRIBUTES, read_attributes, read_string
+from guided.text.lark.attributes import ATTRIBUTES, STRING, Attributes, read_attributes, read_string
 from guided.text.lark.source import Source
 from guided.text.lark.unordered import template_of, templates
 from guided.text.lark.verbatim import Unit
@@ -29,18 +30,19 @@ _Value = TypeVar("_Value")
 PREFIX = "GUIDED_EMBEDDED_"
 
 # Where one of these may begin: at the start of a line, or by its first character.
-_CANDIDATE = re.compile(r"^(?=[?!A-Za-z_])|[/#\"<!%]|\bunordered(?=[ \t]*\{)", re.MULTILINE)
+_CANDIDATE = re.compile(
+    r"(?P<line>^[ \t]*)(?=[?!A-Za-z_])|[/#\"<!%]|\bunordered(?=[ \t]*\{)", re.MULTILINE
+)
 _TOKEN = re.compile(r"!?<(?:\[(?P<number>\d{1,9})\]|[^\s<>\[\]=\"/]+)>")
 _SCHEMA = re.compile(r"%json\s*(?=[{\[tf])")
-_STRING = r"\"(?:\\.|[^\"\\\n])*\""
-_GRAMMAR = re.compile(rf"%grammar\b(?:\s*(?P<file>{_STRING}))?")
+_GRAMMAR = re.compile(rf"%grammar\b(?:\s*(?P<file>{STRING}))?")
 _VERBATIM = re.compile(
-    rf"%verbatim\b(?:\s*(?:(?P<text>{_STRING})|\b(?P<name>[A-Za-z_][A-Za-z0-9_]*))"
+    rf"%verbatim\b(?:\s*(?:(?P<text>{STRING})|\b(?P<name>[A-Za-z_][A-Za-z0-9_]*))"
     r"\s*\b(?P<unit>words|characters)\b)?"
 )
 _UNORDERED = re.compile(r"\bunordered(?=[ \t]*\{)")
 # What may hold the like of an extension without being one.
-_SKIPPED = re.compile(rf"//[^\n]*|\#[^\n]*|{_STRING}|/(?!/)(?:\\[/\\]|[^/])*?/")
+_SKIPPED = re.compile(rf"//[^\n]*|\#[^\n]*|{STRING}|/(?!/)(?:\\[/\\]|[^/])*?/")
 
 
 @dataclass(frozen=True, slots=True)
@@ -67,8 +69,7 @@ class Extensions:
     Attributes:
         text: the grammar without them.
         tokens, schemas, grammars, spans: what stands for the terminals that took their place.
-        lazy: terminals of shortest matches.
-        stops: by terminal, the text that ends it.
+        attributes: those of rules and terminals.
         orders: the numbers of parts of `unordered{...}`.
     """
 
@@ -77,8 +78,7 @@ class Extensions:
     schemas: dict[str, str] = field(default_factory=dict)
     grammars: dict[str, str] = field(default_factory=dict)
     spans: dict[str, Verbatim] = field(default_factory=dict)
-    lazy: set[str] = field(default_factory=set)
-    stops: dict[str, str] = field(default_factory=dict)
+    attributes: Attributes = field(default_factory=Attributes)
     orders: set[int] = field(default_factory=set)
 
     @property
@@ -93,7 +93,7 @@ class Extensions:
         return {name: kind for names, kind in kinds for name in names}
 
 
-def take_out(source: Source, *, allowed: bool) -> Extensions:
+def read_extensions(source: Source, *, allowed: bool) -> Extensions:
     """Take the extensions out of a grammar, and let `source` know how places have moved.
 
     Args:
@@ -105,6 +105,45 @@ def take_out(source: Source, *, allowed: bool) -> Extensions:
         UnsupportedError: an attribute that guided does not know how to enforce.
         LimitError: too much is to come in any order.
     """
+    try:
+        return _take_out(source, allowed=allowed)
+    except _NotAllowed as found:
+        raise source.error(
+            f"{found.shown} is an extension of guided, which lark does not know",
+            found.index,
+            length=len(found.shown),
+            mend='leave it out, or give dialect="guided"',
+        ) from None
+
+
+def refuse_imported(source: Source) -> None:
+    """Refuse the extensions of a file that is imported: lark gives what is in it other names.
+
+    Raises:
+        UnsupportedError: names the first of them, with its place in the file.
+    """
+    try:
+        _take_out(source, allowed=False)
+    except _NotAllowed as found:
+        raise source.unsupported_here(
+            f"{found.shown} stands in a grammar that is imported, where extensions are not read",
+            found.shown,
+            found.index,
+            length=len(found.shown),
+            mend="write it in the grammar that imports this one, or embed this one by"
+            ' %grammar "file" and lexer="dynamic"',
+        ) from None
+
+
+class _NotAllowed(Exception):
+    """There is an extension where there may be none."""
+
+    def __init__(self, shown: str, index: int) -> None:
+        self.shown = shown
+        self.index = index
+
+
+def _take_out(source: Source, *, allowed: bool) -> Extensions:
     found = Extensions()
     parts: list[str] = []
     moved: list[tuple[int, int]] = [(0, 0)]
@@ -131,20 +170,20 @@ def _replacements(
     text = source.text
     at = 0
     while (candidate := _CANDIDATE.search(text, at)) is not None:
-        at = candidate.start()
+        at = candidate.start() if candidate["line"] is None else candidate.end()
         if skipped := _SKIPPED.match(text, at):
             at = skipped.end()
         elif match := ATTRIBUTES.match(text, at):
             start = match.start("list")
-            _check(source, allowed, start, match["list"])
-            read_attributes(source, match, found.lazy, found.stops)
+            _check(allowed, start, match["list"])
+            read_attributes(source, match, found.attributes)
             yield start, match.end(), ""
             at = match.end()
         elif match := _UNORDERED.match(text, at):
             if _is_own_template(source):
                 at = match.end()
                 continue
-            _check(source, allowed, at, match[0])
+            _check(allowed, at, match[0])
             count = _count_arguments(text, text.index("{", at) + 1)
             name = template_of(count)
             found.orders.add(count)
@@ -162,18 +201,18 @@ def _value(source: Source, found: Extensions, at: int, *, allowed: bool) -> tupl
     """Read what stands for a value at a place: where it ends, and the name that takes its place."""
     text = source.text
     if match := _TOKEN.match(text, at):
-        _check(source, allowed, at, match[0])
+        _check(allowed, at, match[0])
         spelled = match[0].removeprefix("!")
         named = spelled if match["number"] is None else int(match["number"])
         token = NamedToken(named, match[0][0] == "!")
         return match.end(), _placeholder(source, found, found.tokens, token, at)
     if match := _SCHEMA.match(text, at):
-        _check(source, allowed, at, "%json")
+        _check(allowed, at, "%json")
         end = _end_of_json(source, match.end())
         schema = text[match.end() : end]
         return end, _placeholder(source, found, found.schemas, schema, at)
     if match := _GRAMMAR.match(text, at):
-        _check(source, allowed, at, "%grammar")
+        _check(allowed, at, "%grammar")
         file = read_string(match["file"])
         if not file:
             raise source.error(
@@ -184,7 +223,7 @@ def _value(source: Source, found: Extensions, at: int, *, allowed: bool) -> tupl
             )
         return match.end(), _placeholder(source, found, found.grammars, file, at)
     if match := _VERBATIM.match(text, at):
-        _check(source, allowed, at, "%verbatim")
+        _check(allowed, at, "%verbatim")
         span = _span(source, match)
         return match.end(), _placeholder(source, found, found.spans, span, at)
     return None
@@ -236,14 +275,9 @@ def _placeholder(
     return f" {name} "
 
 
-def _check(source: Source, allowed: bool, index: int, shown: str) -> None:
+def _check(allowed: bool, index: int, shown: str) -> None:
     if not allowed:
-        raise source.error(
-            f"{shown} is an extension of guided, which lark does not know",
-            index,
-            length=len(shown),
-            mend='leave it out, or give dialect="guided"',
-        )
+        raise _NotAllowed(shown, index)
 
 
 def _end_of_json(source: Source, start: int) -> int:

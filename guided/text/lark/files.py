@@ -7,6 +7,8 @@ from pathlib import Path
 from typing import Any
 
 from guided.errors import GrammarError
+from guided.text.files import read_text
+from guided.text.lark.extensions import refuse_imported
 from guided.text.lark.sizes import check_references
 from guided.text.lark.source import Source
 
@@ -44,8 +46,9 @@ class Files:
         for folder in folders:
             path = folder / name
             if path.is_file():
-                found = Source.of(path.read_text("utf-8"), path)
+                found = Source.of(read_text(path), path)
                 self.read.append(found)
+                refuse_imported(found)
                 check_references(found)
                 return str(path), found.text
         try:

@@ -6,7 +6,8 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 
-from guided.errors import GrammarError, LimitError
+from guided.errors import LimitError
+from guided.text.files import SUFFIXES, read_text, shipped_grammars
 from guided.text.gbnf.checks import check
 from guided.text.gbnf.reader import Reading as GbnfReading
 from guided.text.gbnf.reader import read
@@ -15,10 +16,6 @@ from guided.text.lark.reading import Reading, read_grammar
 from guided.text.lark.source import Source
 
 MAX_FILES = 1_000
-_SUFFIXES = (".gbnf", ".lark", ".json")
-_PACKAGE = Path(__file__).parents[2]
-# Installed, they are in the package; in a source tree, beside it.
-_SHIPPED = (_PACKAGE / "grammars", _PACKAGE.parent / "grammars")
 
 
 @dataclass(slots=True)
@@ -65,12 +62,11 @@ class GrammarFiles:
         if source.path is not None:
             folders.insert(0, Path(source.path).parent)
         for folder in folders:
-            if (path := folder / relative).suffix in _SUFFIXES and path.is_file():
+            if (path := folder / relative).suffix in SUFFIXES and path.is_file():
                 return path.resolve()
         if relative.name != written or relative.suffix:
             return None
-        shipped = (folder / f"{written}{suffix}" for folder in _SHIPPED for suffix in _SUFFIXES)
-        return next((path.resolve() for path in shipped if path.is_file()), None)
+        return shipped_grammars().get(written)
 
 
 def read_files(reading: Reading, import_paths: Sequence[str | Path]) -> GrammarFiles:
@@ -81,6 +77,7 @@ def read_files(reading: Reading, import_paths: Sequence[str | Path]) -> GrammarF
         UnsupportedError, LimitError: as for any grammar.
     """
     files = GrammarFiles([Path(folder) for folder in import_paths])
+    shipped = set(shipped_grammars().values())
     waiting = [reading]
     seen: set[Path] = set()
     while waiting:
@@ -90,8 +87,8 @@ def read_files(reading: Reading, import_paths: Sequence[str | Path]) -> GrammarF
             if len(seen) >= MAX_FILES:
                 raise LimitError("too many files are embedded", limit="files", value=MAX_FILES)
             seen.add(path)
-            files.are_outside |= all(path.parent != folder.resolve() for folder in _SHIPPED)
-            text = _text_of(path)
+            files.are_outside |= path not in shipped
+            text = read_text(path)
             if path.suffix == ".json":
                 files.schemas[path] = text
             elif path.suffix == ".gbnf":
@@ -107,13 +104,6 @@ def read_files(reading: Reading, import_paths: Sequence[str | Path]) -> GrammarF
 def embedded_extensions(reading: Reading, files: GrammarFiles) -> list[Extensions]:
     """Return the extensions of a grammar and of all that it embeds."""
     return [each.extensions for each in (reading, *files.lark.values())]
-
-
-def _text_of(path: Path) -> str:
-    try:
-        return path.read_text("utf-8-sig")
-    except UnicodeDecodeError:
-        raise GrammarError(f"{path} is not UTF-8", mend="save it as UTF-8") from None
 
 
 def _read_gbnf(path: Path, text: str) -> GbnfReading:

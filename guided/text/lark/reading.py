@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, Any
 
 from guided.errors import GrammarError, GuidedError, LimitError
 from guided.text.lark.complaints import COMPARE, did_you_mean, explain
-from guided.text.lark.extensions import Extensions, take_out
+from guided.text.lark.extensions import Extensions, read_extensions
 from guided.text.lark.files import Files
 from guided.text.lark.parts import cut_large_rules
 from guided.text.lark.sizes import (
@@ -89,7 +89,7 @@ def read_grammar(
     source = Source.of(text, path)
     _check_language(source)
     check_references(source)
-    extensions = take_out(source, allowed=extended)
+    extensions = read_extensions(source, allowed=extended)
     files = Files(source, import_paths)
     known: list[str] = []
     try:

@@ -65,6 +65,11 @@ class Source:
         new, old = max((pair for pair in self.moved if pair[0] <= index), key=lambda pair: pair[0])
         return min(index - new + old, len(self.text))
 
+    def extension_at(self, index: int) -> tuple[int, int]:
+        """Return from where to where an extension stands that lark sees as the name at `index`."""
+        start = self.place_of(index - 1)  # there is a blank before the name, and one after it
+        return start, min(old for new, old in self.moved if new > index)
+
     def error(
         self, fact: str, index: int | None = None, *, length: int = 1, mend: str | None = None
     ) -> GrammarError:
@@ -96,10 +101,13 @@ class Source:
         mend: str | None = None,
     ) -> UnsupportedError:
         """Make an error about what is valid, but outside what guided can enforce."""
-        error = self.error_at(fact, at, defined=defined)
-        return UnsupportedError(
-            error.fact, keyword=keyword, place=error.place, page=PAGE, mend=mend
-        )
+        return _unsupported(self.error_at(fact, at, defined=defined), keyword, mend)
+
+    def unsupported_here(
+        self, fact: str, keyword: str, index: int, *, length: int = 1, mend: str | None = None
+    ) -> UnsupportedError:
+        """Make an error about what is valid, but outside what guided can enforce, at a place."""
+        return _unsupported(self.error(fact, index, length=length), keyword, mend)
 
     def find(self, text: str, *, defined: bool = False) -> int | None:
         """Return where a name or literal stands, preferably where it is used, or is defined."""
@@ -137,3 +145,7 @@ class Source:
             elif kind == "other" and text not in " \t\r?!":
                 fresh = False
         return names
+
+
+def _unsupported(error: GrammarError, keyword: str, mend: str | None) -> UnsupportedError:
+    return UnsupportedError(error.fact, keyword=keyword, place=error.place, page=PAGE, mend=mend)

@@ -91,6 +91,11 @@ def make_table(
     )
 
 
+def optional_name(terminal: str) -> str:
+    """Return the name of the rule that stands for a terminal that may be left out."""
+    return f"__optional_{terminal}"
+
+
 def write_table(arena: Arena, table: Table) -> int:
     """Write a table into the arena and return its node."""
     rows: dict[int, list[tuple[int, int]]] = {}
@@ -152,7 +157,7 @@ def _productions(rules: list[Rule], terminals: list[Terminal]) -> list[Productio
     lark has no terminals without text.
     """
     optional = {
-        terminal.name: f"__optional_{terminal.name}" for terminal in terminals if terminal.optional
+        terminal.name: optional_name(terminal.name) for terminal in terminals if terminal.optional
     }
     found = []
     for rule in rules:

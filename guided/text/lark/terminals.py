@@ -105,11 +105,12 @@ def _compile(
         found = _leftmost(arena, source, definition)
         _check_edges(source, definition, found)
         node, forbidden = found.node, found.not_before
-    if definition.name in extensions.stops:
-        node = _until(arena, node, extensions.stops[definition.name])
+    attributes = extensions.attributes
+    if definition.name in attributes.stops:
+        node = until(arena, node, attributes.stops[definition.name])
         text, is_string = None, False
-    elif definition.name in extensions.lazy:
-        node = _shortest(arena, arena.minus(node, 0))
+    elif definition.name in attributes.lazy:
+        node = shortest(arena, arena.minus(node, 0))
         text, is_string = None, False
     optional = arena.is_nullable(node)
     if optional:
@@ -129,16 +130,16 @@ def _compile(
     )
 
 
-def _shortest(arena: Arena, node: int) -> int:
+def shortest(arena: Arena, node: int) -> int:
     """Return the texts of a node that do not begin with a shorter one."""
     more = arena.sequence([node, arena.char_class([(0, 0x10FFFF)]), arena.any_text()])
     return arena.minus(node, more)
 
 
-def _until(arena: Arena, node: int, stop: str) -> int:
+def until(arena: Arena, node: int, stop: str) -> int:
     """Return texts of a node with `stop` after them, where it occurs for the first time."""
     ended = arena.sequence([arena.any_text(), arena.literal(stop)])
-    return arena.both(arena.sequence([node, arena.literal(stop)]), _shortest(arena, ended))
+    return arena.both(arena.sequence([node, arena.literal(stop)]), shortest(arena, ended))
 
 
 def _literal(arena: Arena, source: Source, definition: TerminalDef, text: str) -> int:

@@ -34,6 +34,11 @@ def template_of(count: int) -> str:
     return f"{_PREFIX}{count}"
 
 
+def is_template(name: str) -> bool:
+    """Return True for the templates that stand for `unordered`, and for those of their parts."""
+    return name.startswith(_PREFIX)
+
+
 def templates(counts: set[int]) -> str:
     """Return the definitions of the templates for some numbers of parts."""
     lines = []
@@ -75,7 +80,7 @@ class _Orders:
         from lark.grammar import Rule
 
         for rule in rules:
-            if str(rule.origin.name).startswith(_PREFIX):
+            if is_template(str(rule.origin.name)):
                 continue
             expansion = [self._replaced(symbol) for symbol in rule.expansion]
             self.rules.append(Rule(rule.origin, expansion, rule.order, rule.alias, rule.options))

@@ -79,6 +79,31 @@ def test_what_a_lexer_or_parser_decides_is_refused(grammar: str, fact: str) -> N
     assert str(raised.value).startswith(fact)
 
 
+@pytest.mark.parametrize(
+    ("grammar", "fact", "column"),
+    [
+        ('start: "a" <think>', "a token stands in the grammar, which", 12),
+        ('start: "a" %json {}', "a JSON Schema stands in the grammar, which", 12),
+        ('start: "a" %grammar "json"', "a grammar stands in the grammar, which", 12),
+        ('start: "a" %verbatim "b" words', "a verbatim text stands in the grammar, which", 12),
+        ("A[lazy]: /a+b/\nstart: A", '"A" is lazy, which', 1),
+        ('A[stop="b"]: /a+/\nstart: A', '"A" has a stop, which', 1),
+        ('start[capture]: "a"', '"start" is captured, which', 1),
+    ],
+)
+def test_what_guided_adds_to_lark_is_refused(grammar: str, fact: str, column: int) -> None:
+    with pytest.raises(UnsupportedError, match=f"{fact} is not carried over") as caught:
+        to_gbnf(grammar, lexer="dynamic_complete")
+    assert f"line 1, column {column}" in str(caught.value)
+
+
+def test_parts_in_any_order_are_rules_by_then() -> None:
+    texts = Texts(to_gbnf('start: unordered{"a", b, "c"} "!"\nb: "b"'))
+    every = ("".join(each) for size in range(5) for each in itertools.product("abc!", repeat=size))
+    taken = [text for text in every if texts.has(text)]
+    assert taken == [f"{''.join(each)}!" for each in itertools.permutations("abc")]
+
+
 def test_all_lexings_are_what_gbnf_means() -> None:
     grammar = 'start: NAME | "if" NAME\nNAME: /[a-z]+/'
     texts = Texts(to_gbnf(grammar, lexer="dynamic_complete"))

@@ -6,9 +6,9 @@ from decimal import Decimal
 from fractions import Fraction
 from typing import Any
 
-from guided.text.json_schema.document import Document
+from guided.text.json_schema.document.document import Document
 from guided.text.json_schema.reader import Reader
-from guided.text.json_schema.shapes import (
+from guided.text.json_schema.shapes.shape import (
     FALSE,
     NULL,
     TRUE,

@@ -10,8 +10,8 @@ import pytest
 from hypothesis import strategies as st
 
 from guided._core import Arena
-from guided.text.json_schema.prelude import COMMON_CLASSES
-from guided.text.json_schema.strings import JsonSpelling
+from guided.text.json_schema.strings.spelling import JsonSpelling
+from guided.text.json_schema.values.any_json import COMMON_CLASSES
 from guided.text.regex.classes import Flags, dot, shorthand
 from guided.text.regex.codepoints import intersect
 from tests.laws.law import law

@@ -14,8 +14,14 @@ import pytest
 from guided._core import Arena
 from guided.errors import UnsupportedError
 from guided.text.json_schema import compile_schema
-from guided.text.json_schema.formats import KNOWN, SILENT, UNSUPPORTED, format_node, is_narrow
-from guided.text.json_schema.strings import JsonSpelling, escape
+from guided.text.json_schema.strings.formats import (
+    KNOWN,
+    SILENT,
+    UNSUPPORTED,
+    format_node,
+    is_narrow,
+)
+from guided.text.json_schema.strings.spelling import JsonSpelling, escape
 from tests.text.json_schema.format_oracles import ORACLES
 from tests.text.json_schema.matching import matches
 

@@ -11,12 +11,13 @@ import pytest
 from hypothesis import strategies as st
 
 from guided.errors import LimitError
-from guided.text.json_schema.document import Document, Subschema
-from guided.text.json_schema.keys import MAX_LISTED, KeyCell, KeyCells
-from guided.text.json_schema.prelude import prelude
+from guided.text.json_schema.document.document import Document
+from guided.text.json_schema.document.places import Subschema
+from guided.text.json_schema.objects.key_cells import MAX_LISTED, KeyCell, KeyCells
 from guided.text.json_schema.reader import Reader
-from guided.text.json_schema.scalars import Scalars
-from guided.text.json_schema.shapes import Child, Pattern
+from guided.text.json_schema.shapes.shape import Child, Pattern
+from guided.text.json_schema.values.any_json import any_json
+from guided.text.json_schema.values.scalars import Scalars
 from tests.laws.law import law
 
 PATTERNS = ["a", "^a", "b$", "^[a-c]+$", "^(ab|c)*$", "^.{1,3}$", "^(?!ab)", "[^a]", "^$", "é"]
@@ -42,7 +43,7 @@ class Case:
     ) -> None:
         document = Document({"propertyNames": strings})
         root = document.root
-        blank = prelude("flexible", **options)
+        blank = any_json("flexible", **options)
         self.scalars = Scalars(Reader(document, "refuse"), blank, blank.arena.clone())
         children: list[Child] = [
             (document.subschema(schema, root, ("propertyNames", index)),)

@@ -13,11 +13,11 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from guided._core import Arena, Automaton, Matcher
-from guided.text.json_schema.decimals import decimal_of
-from guided.text.json_schema.digits import NEVER
-from guided.text.json_schema.document import Subschema
-from guided.text.json_schema.number_automata import Table, unsigned_automaton
-from guided.text.json_schema.number_sets import (
+from guided.text.json_schema.document.places import Subschema
+from guided.text.json_schema.numbers.automata import Table, unsigned_automaton
+from guided.text.json_schema.numbers.decimals import decimal_of
+from guided.text.json_schema.numbers.digits import NEVER
+from guided.text.json_schema.numbers.sets import (
     End,
     NumberSet,
     disjoint_numbers,
@@ -26,8 +26,8 @@ from guided.text.json_schema.number_sets import (
     is_void_numbers,
     number_set,
 )
-from guided.text.json_schema.numbers import number_in
-from guided.text.json_schema.shapes import Bound, Finite, Multiple, NumberShape
+from guided.text.json_schema.numbers.spelling import number_in
+from guided.text.json_schema.shapes.shape import Bound, Finite, Multiple, NumberShape
 from tests.text.json_schema.matching import byte_vocabulary
 
 PLACE = Subschema({}, None, ())

@@ -13,8 +13,8 @@ from typing import Any
 import pytest
 
 from guided._core import Arena
-from guided.text.json_schema.number_sets import End, NumberSet
-from guided.text.json_schema.numbers import least_integer, number_between
+from guided.text.json_schema.numbers.sets import End, NumberSet
+from guided.text.json_schema.numbers.spelling import least_integer, number_between
 from tests.text.json_schema.matching import check, language, matches
 
 NUMBER = re.compile(r"-?(0|[1-9][0-9]*)(\.[0-9]+)?")

@@ -36,7 +36,7 @@ from typing_extensions import TypedDict
 from guided._core import Automaton, Matcher
 from guided.errors import GuidedError, SchemaError, UnsupportedError, ValueRejected
 from guided.text.json_schema import compile_schema, is_python_type, read_value, type_adapter
-from guided.text.json_schema.python_types import type_schema
+from guided.text.json_schema.python_types.types import type_schema
 from tests.text.json_schema.matching import Language, byte_vocabulary, language
 
 

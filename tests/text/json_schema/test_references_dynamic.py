@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 from guided.errors import LimitError, SchemaError
-from guided.text.json_schema.document import Document
+from guided.text.json_schema.document.document import Document
 from tests.text.json_schema.test_references_identifiers import DRAFT_2019, below
 
 BASE = "http://example.org/"
@@ -144,7 +144,7 @@ def test_a_recursive_reference_is_always_to_the_root() -> None:
 
 
 def test_ways_without_number_are_refused(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("guided.text.json_schema.document.MAX_WAYS", 100)
+    monkeypatch.setattr("guided.text.json_schema.document.document.MAX_WAYS", 100)
     count = 10
     steps: dict[str, Any] = {}
     for index in range(count):

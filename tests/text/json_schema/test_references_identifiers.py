@@ -7,7 +7,8 @@ from typing import Any
 import pytest
 
 from guided.errors import GuidedError, SchemaError
-from guided.text.json_schema.document import Document, Subschema
+from guided.text.json_schema.document.document import Document
+from guided.text.json_schema.document.places import Subschema
 
 DRAFT_4 = "http://json-schema.org/draft-04/schema#"
 DRAFT_6 = "http://json-schema.org/draft-06/schema#"
@@ -284,7 +285,7 @@ def test_pointers_alone_never_search_the_document(monkeypatch: pytest.MonkeyPatc
     def explore(*arguments: object) -> None:
         raise AssertionError("searched")
 
-    monkeypatch.setattr("guided.text.json_schema.collection.explore", explore)
+    monkeypatch.setattr("guided.text.json_schema.document.resource_collection.explore", explore)
     schema = {
         "$id": "http://example.org/root",
         "properties": {"x": {"$ref": "root#/$defs/a/properties/id/not"}},

@@ -12,8 +12,9 @@ from referencing import Registry
 from referencing.exceptions import Unresolvable
 
 from guided.errors import GuidedError
-from guided.text.json_schema.document import Document, Subschema
-from guided.text.json_schema.uris import join
+from guided.text.json_schema.document.document import Document
+from guided.text.json_schema.document.places import Subschema
+from guided.text.json_schema.document.uris import join
 
 KEYWORDS = ("items", "not", "additionalProperties", "contains")
 MAPS = ("properties", "definitions")

@@ -12,7 +12,7 @@ from referencing import Registry, Resource
 from referencing.jsonschema import DRAFT4, DRAFT7, DRAFT202012
 
 from guided.errors import SchemaError, UnsupportedError
-from guided.text.json_schema.document import Document
+from guided.text.json_schema.document.document import Document
 from tests.text.json_schema.test_references_identifiers import (
     DRAFT_4,
     DRAFT_7,
@@ -156,7 +156,7 @@ def test_the_metaschemas_are_always_there(reference: str, draft: int) -> None:
 
 def test_nothing_is_imported_before_it_is_needed() -> None:
     code = (
-        "import sys; from guided.text.json_schema.document import Document;"
+        "import sys; from guided.text.json_schema.document.document import Document;"
         " d = Document({'$ref': '#/$defs/a', '$defs': {'a': {'$anchor': 'x'}}});"
         " d.target(d.target(d.root).__class__({'$ref': '#x'}, d.root, ()));"
         " print([m for m in ('referencing', 'jsonschema_specifications') if m in sys.modules])"

@@ -12,11 +12,11 @@ from hypothesis import strategies as st
 from guided._core import Arena
 from guided.errors import SchemaError, UnsupportedError
 from guided.text.json_schema import compile_schema
-from guided.text.json_schema.contents import Contents
-from guided.text.json_schema.document import Subschema
-from guided.text.json_schema.shapes import Count, Finite, Pattern, StringShape
-from guided.text.json_schema.strings import JsonSpelling, escape
-from guided.text.json_schema.texts import Texts
+from guided.text.json_schema.document.places import Subschema
+from guided.text.json_schema.shapes.shape import Count, Finite, Pattern, StringShape
+from guided.text.json_schema.strings.contents import Contents
+from guided.text.json_schema.strings.plain_texts import Texts
+from guided.text.json_schema.strings.spelling import JsonSpelling, escape
 from tests.laws.law import law
 from tests.text.json_schema.matching import check, language
 

@@ -11,7 +11,7 @@ import pytest
 
 from guided.errors import SchemaError, UnsupportedError
 from guided.text.json_schema import compile_schema
-from guided.text.json_schema.unique_items import MayRunOutError, Scalar, room
+from guided.text.json_schema.arrays.unique_items import MayRunOutError, Scalar, room
 from tests.text.json_schema.matching import is_valid, language
 
 BOOLEAN, INTEGER, STRING = {"type": "boolean"}, {"type": "integer"}, {"type": "string"}

@@ -9,8 +9,7 @@ from typing import Any
 import pytest
 
 from guided.errors import SchemaError
-from guided.text.json_schema.prelude import INDENTED_LEVELS
-from guided.text.json_schema.whitespace import WHITESPACE_BOUND
+from guided.text.json_schema.values.layout import INDENTED_LEVELS, WHITESPACE_BOUND
 from tests.text.json_schema.matching import language, matches
 
 SCHEMA = {

@@ -55,6 +55,17 @@ def test_reported_failures_do_not_occur(case: dict[str, Any]) -> None:
 ONLY_OURS = ("cfg-lark-zero-width-terminal", "perf-optionals-20-lark")
 
 
+# The labels are of lark's Earley parser. A scanner, which lark's LALR parser has, reads otherwise:
+LOST_TO_A_SCANNER = {
+    # "A" is ignored and has a longer pattern beside it, so it is tried before "ABC",
+    "cfg-lark-ignored-priority": ["a ABC b", "aABCb", "aA ABC b"],
+    # a string that a pattern matches as well is never that pattern,
+    "cfg-lark-keyword-vs-name": ["print=x"],
+    # and a pattern is tried before a string that is no longer than what it may match.
+    "cfg-lark-left-recursive-list": ["a=b;use(a)", "use(x);c=d;use(c)"],
+}
+
+
 @pytest.mark.parametrize("case", reported_cases(), ids=lambda case: str(case["id"]))
 def test_reported_grammars_read_by_tables_mean_what_they_mean_to_lark(case: dict[str, Any]) -> None:
     grammar = Grammar.from_lark(text_of(case))
@@ -64,6 +75,8 @@ def test_reported_grammars_read_by_tables_mean_what_they_mean_to_lark(case: dict
     else:
         peer = Peer(text_of(case))
         wanted = [text for text in texts if peer.accepts(text)]
+    missing = [text for text in texts_of(case, "accept") if text not in wanted]
+    assert missing == LOST_TO_A_SCANNER.get(case["id"], [])
     assert [text for text in texts if accepts(grammar, text)] == wanted
 
 

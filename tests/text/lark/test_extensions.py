@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from pathlib import Path
+
 import pytest
 
 from guided import Grammar, Vocabulary
@@ -34,6 +36,14 @@ def test_a_stop_ends_a_terminal_at_its_first_occurrence(lexer: str) -> None:
     assert not accepts(grammar, "a\n\na\n\n")
     assert not accepts(grammar, "a\n\n\n")
     assert not accepts(grammar, "a\n")
+
+
+def test_attributes_stand_together_and_hold_any_string() -> None:
+    grammar = Grammar.from_lark(
+        'start: A B\n  A[lazy, stop="]:"].2: /a.*/\nB: /b+/\n%extend B[lazy]: /c+/'
+    )
+    taken = ["a]:b", "aa ]: b", "a]:c", "a]:]:b", "a]:bb", "a]:cc"]
+    assert [text for text in taken if accepts(grammar, text)] == ["a]:b", "a]:c"]
 
 
 def test_tokens_are_matched_by_their_number_never_by_their_spelling() -> None:
@@ -144,13 +154,32 @@ def test_extensions_are_refused_where_lark_is_to_read_the_grammar(
     ("grammar", "message"),
     [
         pytest.param(
-            'start[capture="x"]: "a"',
-            'the attribute "capture" of "start" is not supported (scope: docs/grammars.md)\n'
-            "  line 1, column 1\n"
-            '    1 | start[capture="x"]: "a"\n'
-            "      | ^^^^^\n"
-            "  mend: leave it out; options of sampling are those of guided.generate",
-            id="an attribute that says nothing about texts",
+            'start: item\nitem[capture, max_tokens=20]: "a"',
+            'the attribute "max_tokens" of "item" is not supported (scope: docs/grammars.md)\n'
+            "  line 2, column 15\n"
+            '    2 | item[capture, max_tokens=20]: "a"\n'
+            "      |               ^^^^^^^^^^\n"
+            "  mend: leave it out, and bound the characters instead, as in /.{0,200}/ or"
+            " item~1..20; guided.generate(..., max_tokens=...) bounds the whole output",
+            id="a bound on tokens",
+        ),
+        pytest.param(
+            'start[temperature=0.7]: "a"',
+            'the attribute "temperature" of "start" is not supported (scope: docs/grammars.md)\n'
+            "  line 1, column 7\n"
+            '    1 | start[temperature=0.7]: "a"\n'
+            "      |       ^^^^^^^^^^^\n"
+            "  mend: leave it out; guided.generate(..., temperature=...) is for the whole output",
+            id="an option of sampling",
+        ),
+        pytest.param(
+            'start: A\nA[suffix="."]: /a+/',
+            'the attribute "suffix" of "A" is not supported (scope: docs/grammars.md)\n'
+            "  line 2, column 3\n"
+            '    2 | A[suffix="."]: /a+/\n'
+            "      |   ^^^^^^\n"
+            '  mend: write stop="...", which the text of the terminal then ends with',
+            id="the stop of another dialect",
         ),
         pytest.param(
             "start: <|t|>",
@@ -204,6 +233,11 @@ def test_what_cannot_be_enforced_is_refused(grammar: str, message: str) -> None:
         ("A[lasy]: /a/\nstart: A", 'there is no attribute "lasy"', (1, 3)),
         ("start[lazy]: A\nA: /a/", 'the attribute "lazy" is one of terminals', (1, 7)),
         ("A[stop=3]: /a/\nstart: A", 'the attribute "stop" of "A" has a wrong value', (1, 3)),
+        ("start[capture=x]: /a/", 'the attribute "capture" of "start" has a wrong value', (1, 7)),
+        ("A[lazy, lazy]: /a/\nstart: A", '"A" has the attribute "lazy" twice', (1, 9)),
+        ('A[lazy, "x"]: /a/\nstart: A', 'the attributes of "A" are malformed', (1, 8)),
+        ("A[lazy, stops]: /a/\nstart: A", 'there is no attribute "stops"', (1, 9)),
+        ("%extend A[lasy]: /a/\nA: /b/\nstart: A", 'there is no attribute "lasy"', (1, 11)),
         ('start: %json {"type": }', "the schema after %json is not JSON", (1, 23)),
         ("start: %grammar json", "%grammar has no file after it", (1, 8)),
         ('start: A\nA: "a" %grammar "json"', "has a part without a pattern: a token", (2, 8)),
@@ -219,6 +253,49 @@ def test_errors_have_their_place_in_the_text_as_given(
     with pytest.raises(GrammarError, match=fact) as caught:
         Grammar.from_lark(grammar, lexer="dynamic")
     assert (caught.value.line, caught.value.column) == place
+
+
+@pytest.mark.parametrize(
+    ("inner", "shown", "place"),
+    [
+        ('word: "a"\n  WORD[lazy]: /a+b/', "[lazy]", (2, 7)),
+        ('word[capture]: "a"', "[capture]", (1, 5)),
+        ('word: "a" | <|t|>', "<|t|>", (1, 13)),
+        ('word: %json {"type": "integer"}', "%json", (1, 7)),
+        ('word: %grammar "json"', "%grammar", (1, 7)),
+        ('word: %verbatim "a b" words', "%verbatim", (1, 7)),
+        ('word: unordered{"a", "b"}', "unordered", (1, 7)),
+    ],
+)
+def test_extensions_of_a_file_that_is_imported_are_refused_in_their_place(
+    inner: str, shown: str, place: tuple[int, int], tmp_path: Path
+) -> None:
+    (tmp_path / "inner.lark").write_text(inner)
+    with pytest.raises(UnsupportedError) as caught:
+        Grammar.from_lark(
+            "start: word\n%import .inner.word", lexer="dynamic", path=tmp_path / "host.lark"
+        )
+    line, column = place
+    assert str(caught.value).startswith(
+        f"{shown} stands in a grammar that is imported, where extensions are not read"
+        f" (in {tmp_path / 'inner.lark'}) (scope: docs/grammars.md)\n"
+        f"  line {line}, column {column}\n"
+    )
+    assert caught.value.keyword == shown
+
+
+def test_a_file_that_is_imported_may_have_what_only_looks_like_an_extension(
+    tmp_path: Path,
+) -> None:
+    (tmp_path / "inner.lark").write_text('word: "<a>" A // <b> and %json {}\nA: /<c>%json/')
+    grammar = Grammar.from_lark("start: word\n%import .inner.word", path=tmp_path / "host.lark")
+    assert accepts(grammar, "<a><c>%json")
+
+
+def test_a_file_that_is_imported_is_utf_8(tmp_path: Path) -> None:
+    (tmp_path / "inner.lark").write_bytes(b'word: "\xe9"')
+    with pytest.raises(GrammarError, match=r"inner\.lark is not UTF-8: line 1 holds the byte 0xe9"):
+        Grammar.from_lark("start: word\n%import .inner.word", path=tmp_path / "host.lark")
 
 
 def test_the_dialect_is_one_of_two() -> None:
