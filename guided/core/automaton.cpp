@@ -57,13 +57,15 @@ Machine::Machine(std::shared_ptr<const ClosedGrammar> grammar,
                  std::shared_ptr<Vocabulary> vocabulary, Limits limits)
     : Expander(grammar->arena(), grammar->nullable(), grammar->productive(), grammar->order(),
                limits.max_heads),
-      grammar_(std::move(grammar)), vocabulary_(std::move(vocabulary)), limits_(limits) {
+      grammar_(std::move(grammar)), vocabulary_(std::move(vocabulary)), limits_(limits),
+      remains_(vocabulary_->trie()) {
     leaves_.resize(arena_.size());
     for (uint32_t id = 0; id < arena_.size() && !lexemes_; ++id)
         lexemes_ = arena_[id].kind == Kind::kLexeme;
     std::vector<Head> none;
     intern(none, false);  // kEnded
     guards_.intern(nullptr, 0);
+    bundles_.intern(nullptr, 0);
     uint32_t level[] = {0, 0};  // no open bracket, no indentation
     environments_.intern(level, 2);
     start_ = closure(frame(grammar_->start(), Continuations::kEnd));
@@ -304,7 +306,7 @@ bool Machine::run_through(std::vector<Head>& heads, std::string_view bytes, bool
     }
     work.clear();
     normalize(heads, conts());
-    return true;
+    return complete || !heads.empty();
 }
 
 uint32_t Machine::next_bytes(uint32_t state, std::string_view bytes) {
@@ -361,9 +363,10 @@ uint32_t Machine::find_next(uint32_t state, uint32_t token) {
 
 size_t Machine::bytes() const {
     return state_heads_.bytes() + conts().bytes() + guards_.bytes() + transitions_.bytes() +
-           environments_.bytes() + stack_bytes_ + guard_steps_.size() * 32 + progress_.bytes() +
-           texts_.bytes() + chains_.bytes() + states_.size() * sizeof(State) +
-           closures_.capacity() * 4 + rows_.size() * 256;
+           environments_.bytes() + stack_bytes_ + remains_.bytes() + bundles_.bytes() +
+           outcome_keys_.bytes() + guard_steps_.size() * 32 + progress_.bytes() + texts_.bytes() +
+           chains_.bytes() + states_.size() * sizeof(State) + closures_.capacity() * 4 +
+           rows_.size() * 256;
 }
 
 void Machine::check_memory() {

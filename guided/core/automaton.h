@@ -30,12 +30,14 @@
 #include <memory>
 #include <mutex>
 #include <string>
+#include <tuple>
 #include <unordered_map>
 #include <vector>
 
 #include "grammar.h"
 #include "lalr.h"
 #include "machine.h"
+#include "passages.h"
 #include "record.h"
 #include "recorded.h"
 #include "rows.h"
@@ -230,46 +232,204 @@ class Machine : private Expander {
     uint32_t guard_behind(uint32_t guard, uint32_t node, uint32_t state);
     uint32_t find_guard(uint32_t guard, uint32_t node, uint32_t state);
     const ByteSet& bytes_after(uint32_t node);
+    ByteSet find_bytes_after(uint32_t node, int enough);
     bool is_hopeless(uint32_t behind, uint32_t guard);
     void step_lexeme(Head head, uint8_t byte, std::vector<Head>& out);
     uint32_t newline_leaf(uint32_t node);
     // parsers.cpp
+    struct Offers {  // lexemes that may come next, of some state or for some bytes
+        std::vector<uint32_t> leaves;    // those that are ignored, then the newlines, then others
+        uint32_t newlines = 0, fed = 0;  // where the newlines begin, and the others
+        std::vector<uint32_t> symbols;   // of the others, sorted
+        std::vector<uint32_t> begins;    // of each symbol, where its leaves begin; and the end
+    };
     struct Parser {
         LalrParts parts;
-        std::vector<ByteSet> first;  // by state: the bytes that begin some lexeme of it
-        // By state and guard: some text that is ignored may come.
+        std::vector<ByteSet> first;     // by state: the bytes that begin some lexeme of it
+        std::vector<uint32_t> scanner;  // by state: the same number where the leaves are the same
+        // By scanner and guard: some text that is ignored may come.
         std::unordered_map<uint64_t, bool> may_ignore;
-        // By state and byte: the leaves that begin with it; made when asked for.
-        std::vector<std::unique_ptr<std::array<std::vector<uint32_t>, 256>>> by_byte;
+        std::unordered_map<uint64_t, Offers> offers;  // by scanner and what they are for
+        std::vector<uint32_t> table;  // by state and symbol, `width` of them: `action`
+        size_t width = 0;             // 0: the table would be too large
+        void fill_table();
+        // Twice the target, and 1 if it is a rule to be reduced; kNone if there is no action.
+        uint32_t action(uint32_t state, uint32_t symbol) const;
     };
+    struct Fed {  // what is still to be fed: `rule` is what they ask for, where it is known
+        uint32_t stack, rule;
+        std::vector<uint32_t> symbols;
+    };
+    template <class T>
+    struct Truncate {  // takes back what is added in its scope
+        std::vector<T>& list;
+        const size_t size;
+        explicit Truncate(std::vector<T>& all) : list(all), size(all.size()) {}
+        Truncate(const Truncate&) = delete;
+        ~Truncate() { list.resize(size); }
+    };
+    // A stack is the continuation of its top frame, or, while it is only tried, the number of its
+    // top frame in trials_ with this bit.
+    static constexpr uint32_t kTrial = 1u << 31;
+    using Trials = Truncate<Continuations::Frame>;
+    static bool is_trial(uint32_t stack) { return stack & kTrial; }
+    Continuations::Frame frame_of(uint32_t stack) const {
+        return is_trial(stack) ? trials_[stack & ~kTrial] : conts().frame(stack);
+    }
+    uint32_t trial(const Continuations::Frame& top) {
+        trials_.push_back(top);
+        return kTrial | static_cast<uint32_t>(trials_.size() - 1);
+    }
+    uint32_t settle(uint32_t stack);
+    uint32_t settle_all(const std::vector<uint32_t>& stacks);
+
     Parser& parser(uint32_t node);
     Parser& find_parser(uint32_t node);
     const LalrParts& lalr(uint32_t node) { return parser(node).parts; }
-    const std::vector<uint32_t>& leaves_on(Parser& parser, uint32_t state, uint8_t byte);
+    template <class Bytes>
+    const Offers& offers(Parser& parser, uint32_t state, uint32_t key, Bytes&& bytes);
+    const Offers& offers_on(Parser& parser, uint32_t state, uint8_t byte);
+    Offers make_offers(const Parser& parser, uint32_t state, const ByteSet& bytes);
+    template <class F>
+    void offer(uint32_t stack, const Offers& all, F&& offered);
+    void offer_heads(uint32_t stack, const Offers& all, std::vector<Head>& heads);
     bool is_stack(uint32_t cont) const;
     ByteSet stack_first(uint32_t cont);
     const std::vector<Head>& stack_heads(uint32_t cont, uint8_t byte);
-    uint32_t stack_behind(uint32_t cont);
+    uint32_t stack_behind(uint32_t stack);
+    bool is_narrow(uint32_t node);
     bool may_follow(uint32_t behind, uint32_t node);
-    void offer_leaves(uint32_t stack, std::span<const LalrParts::Leaf> leaves,
-                      std::vector<Head>& heads);
-    bool is_dead_end(uint32_t cont, uint32_t guard);
+    bool may_follow_frame(uint32_t behind, uint32_t node);
+    bool is_dead_end(uint32_t stack, uint32_t guard);
+    bool is_dead_frame(uint32_t stack, uint32_t guard);
+    bool may_ignore(uint32_t stack, uint32_t guard);
     bool begin_lalr(uint32_t node, uint32_t& state, uint32_t& environment) override;
     void pop_lalr(uint32_t stack, std::vector<Head>& heads) override;
+    // stacks.h
     template <class F>
-    void for_each_frame(uint32_t cont, F&& f);
+    void for_each_frame(uint32_t stack, F&& f);
     template <class F>
-    void feed(uint32_t cont, std::vector<uint32_t> symbols, F&& shifted);
-    uint32_t feed_one(uint32_t cont, uint32_t symbol);
+    void feed(uint32_t stack, std::span<const uint32_t> symbols, F&& shifted);
+    template <class F>
+    uint32_t shift(uint32_t stack, size_t begin, std::vector<Fed>& others, F& shifted);
+    template <class F>
+    uint32_t reduce(uint32_t stack, uint32_t rule, size_t begin, std::vector<Fed>& others,
+                    F& shifted);
+    static void check_reductions(size_t count);
+    void add_other(uint32_t stack, size_t begin, std::vector<Fed>& others) const;
+    static void add_to_other(uint32_t stack, uint32_t symbol, uint32_t rule,
+                             std::vector<Fed>& others);
+    std::vector<uint32_t> bases_below(uint32_t stack, uint32_t count);
+    bool takes(uint32_t stack, uint32_t symbol);
+    // indentation.cpp
     static constexpr uint32_t kLevel = 0;  // the environment at the start
-    uint32_t environment(uint32_t stack);
+    uint32_t brackets(uint32_t stack) const;
+    bool in_brackets(uint32_t stack) const { return brackets(stack); }
+    uint32_t with_brackets(uint32_t environment, uint32_t count);
+    std::vector<uint32_t> environment(uint32_t stack) const;
     uint32_t with_environment(uint32_t stack, const std::vector<uint32_t>& words);
     uint32_t with_bracket(uint32_t stack, uint32_t symbol);
-    uint32_t dedent_to(uint32_t stack, uint32_t column);
+    void dedent_to(uint32_t stack, uint32_t column, std::vector<uint32_t>& after);
+    uint32_t column_after(uint32_t stack, uint32_t before, Indent indent);
     uint32_t feed_newline(uint32_t cont, uint32_t column);
-    uint32_t find_lines(uint32_t cont, uint32_t column);
-    uint32_t column_after(const Head& newline, Table::Indent indent);
-    uint64_t shape_of(uint32_t stack);
+    void find_lines(uint32_t stack, uint32_t column, std::vector<uint32_t>& after);
+    void find_blocks(uint32_t stack, uint32_t column, std::vector<uint32_t>& after);
+    // passages.cpp
+    struct Behind {
+        uint32_t guard;
+        ByteSet free, open;
+    };
+    struct Ends {  // of a lexeme, as far as they were met; by guard and state
+        std::vector<Behind> all;
+        std::unordered_map<uint64_t, uint32_t> known;
+        std::vector<uint32_t> plain;  // without a guard
+        uint32_t number(Machine& machine, uint32_t leaf, uint32_t guard, uint32_t state);
+    };
+    void add_remains(Passage& passage, uint32_t guard, uint32_t indent,
+                     std::vector<Remains>& parts);
+    const Passage& passage(uint32_t leaf, uint32_t state, uint32_t remains, uint32_t guard);
+    std::unique_ptr<Passage> make_passage(uint32_t leaf, uint32_t state, const Remains& remains,
+                                          uint32_t guard);
+    // outcomes.cpp
+    struct Junction {  // the lexemes of a scanner for some remainders, and their passages
+        uint32_t remains, guard;
+        Offers offers;
+        std::vector<const Passage*> passages;  // by leaf; made when asked for
+        uint32_t within, outside;              // bundles of those that are fed, by brackets
+    };
+    struct Element {  // a lexeme of a junction, by its number there, that waits for its symbol
+        uint32_t symbol, junction, number;
+        auto operator<=>(const Element&) const = default;
+    };
+    static constexpr size_t kElementWords = sizeof(Element) / 4;
+    struct Reduced {  // a bundle waits for so many frames to be taken off, and `symbol` put there
+        uint32_t pops, symbol, brackets, bundle;
+    };
+    struct Later {  // what a stack is asked once it is known
+        enum Kind : uint8_t { kNarrow, kEnding, kLines };
+        struct Above {
+            uint32_t state, brackets;
+        };
+        Kind kind;
+        uint32_t junction, number;
+        std::vector<Above> frames;  // the top one first
+        uint32_t ending = 0;
+    };
+    struct Outcome {
+        TokenSet tokens;
+        std::vector<Reduced> reduced;
+        std::vector<Later> later;
+    };
+    struct Deeper {  // counts what is nested, of lexemes in one token
+        uint32_t& depth;
+        explicit Deeper(uint32_t& now);
+        Deeper(const Deeper&) = delete;
+        ~Deeper() { --depth; }
+    };
+    struct Work {  // a bundle, and the top frame that it has come to
+        Continuations::Frame top;
+        uint32_t bundle;
+        bool operator<(const Work& o) const {
+            return std::tuple{top.parent, top.minimum, top.maximum} <
+                   std::tuple{o.top.parent, o.top.minimum, o.top.maximum};
+        }
+    };
+    struct Walk {  // of a mask, or of an outcome that is being found
+        TokenSet tokens;
+        Outcome* outcome;        // null of a mask
+        std::vector<Work> todo;  // a heap
+        std::vector<Reduced> reduced;
+    };
+    static constexpr uint32_t kBeneath = kNone;  // below a stack of which one frame is known
+    uint32_t bundle(std::vector<Element>& elements);
+    void add_elements(uint32_t bundle, std::vector<Element>& elements) const;
+    uint32_t junction(uint32_t stack, uint32_t remains, uint32_t guard);
+    const Passage& passage_of(uint32_t junction, uint32_t number);
+    void start(Walk& walk, uint32_t stack, uint32_t remains, uint32_t guard);
+    void take(Walk& walk, uint32_t junction, uint32_t number, uint32_t behind);
+    void take_shifted(Walk& walk, const Element& element, uint32_t behind);
+    void do_later(Walk& walk, uint32_t stack, Later later);
+    void finish(Walk& walk);
+    void add_work(Walk& walk, const Continuations::Frame& top, uint32_t bundle);
+    uint32_t unite_bundles(std::vector<uint32_t>& bundles);
+    void apply(Walk& walk, const Outcome& outcome, const Continuations::Frame& top);
+    void pop(Walk& walk, const Reduced& reduced, const Continuations::Frame& top);
+    void go_to(Walk& walk, const Reduced& reduced, const Continuations::Frame& top, uint32_t base);
+    const Outcome& outcome(uint32_t bundle, const Continuations::Frame& top);
+    std::unique_ptr<Outcome> find_outcome(uint32_t bundle, Continuations::Frame top,
+                                          uint32_t brackets);
+    void merge(const std::vector<Reduced>& all, std::vector<Reduced>& merged);
+    // passage_masks.cpp
+    struct Line {  // one more than the column of a line, and what stands in it
+        uint32_t column;
+        const Passage::Ending* ending;
+        const Passage::Exit* exit;
+    };
+    void take_head(Walk& walk, const Head& head);
+    void take_within(Walk& walk, const Passage& passage, uint32_t stack);
+    void take_lines(Walk& walk, const Passage& passage, uint32_t stack, uint32_t column);
+    void take_alike(Walk& walk, uint32_t stack, const std::vector<Line>& lines, bool deeper);
+    const Row* parser_row(uint32_t state);
 
     uint32_t intern(std::vector<Head>& heads, bool complete);
     std::span<const Head> heads(uint32_t state) const;
@@ -320,10 +480,7 @@ class Machine : private Expander {
     void collect(uint32_t trie_node, size_t depth, size_t begin, size_t end, Mask& mask);
     bool collect_by_table(uint32_t trie_node, size_t depth, const Head& head, Mask& mask);
     bool collect_lexeme(uint32_t trie_node, size_t depth, const Head& head, Mask& mask);
-    template <class Keep>
-    bool collect_exits(const Head& deferred, const ByteSet& first, Table& table, Mask& mask,
-                       Keep&& keep);
-    bool collect_lines(const Head& head, Table& table, size_t depth, Mask& mask);
+    bool collect_exits(const Head& deferred, const ByteSet& first, Table& table, Mask& mask);
     Table::Inside without(Table::Inside inside, std::span<const uint32_t> excluded, Mask& mask);
     void drop_removed(uint32_t trie_node, size_t depth, const Head& head, const ByteSet& first,
                       std::vector<uint32_t>& tokens);
@@ -371,8 +528,19 @@ class Machine : private Expander {
     std::unordered_map<uint32_t, ByteSet> bytes_after_;              // by lexeme
     std::unordered_map<uint32_t, uint32_t> newline_leaves_;          // by node
     std::unordered_map<uint32_t, uint32_t> behind_;  // by stack: what follows the parser
-    size_t stack_bytes_ = 0;                         // of stack_heads_ and lines_
-    SequenceTable environments_;                     // of parsers
+    size_t stack_bytes_ = 0;      // of stack_heads_ and lines_, passages and junctions
+    SequenceTable environments_;  // of parsers
+    std::vector<Continuations::Frame> trials_;  // stacks that are tried
+    std::vector<uint32_t> wanted_;              // symbols that are fed
+    RemainsTable remains_;
+    SequenceTable passage_keys_, junction_keys_, outcome_keys_;
+    SequenceTable bundles_, unions_;                    // of elements, of bundles
+    uint32_t depth_ = 0;                                // of Deeper
+    std::vector<uint32_t> united_bundles_;              // by union
+    std::unordered_map<uint32_t, bool> narrow_;         // by lexeme
+    std::vector<std::unique_ptr<Passage>> passages_;    // by key
+    std::vector<std::unique_ptr<Junction>> junctions_;  // by key
+    std::vector<std::unique_ptr<Outcome>> outcomes_;    // by key
     std::vector<LeafInfo> leaves_;
     std::vector<std::shared_ptr<Terminal>> terminals_;
     std::unordered_map<uint32_t, ByteSet> first_bytes_, tail_bytes_;  // few nodes are asked for

@@ -73,6 +73,7 @@ class ByteSet {
         for (uint64_t w : words_) n += std::popcount(w);
         return n;
     }
+    int ascii_count() const { return std::popcount(words_[0]) + std::popcount(words_[1]); }
     ByteSet& operator|=(const ByteSet& o) {
         for (int i = 0; i < 4; ++i) words_[i] |= o.words_[i];
         return *this;

@@ -74,14 +74,19 @@ bool Machine::is_hopeless(uint32_t behind, uint32_t guard) {
 
 // The bytes that can follow some text of a lexeme without making it longer.
 const ByteSet& Machine::bytes_after(uint32_t node) {
-    constexpr size_t kMost = 2'000;  // states looked at; above, any byte is taken to do
     auto [at, fresh] = bytes_after_.try_emplace(node);
-    if (!fresh) return at->second;
+    if (fresh) at->second = find_bytes_after(node, 128);
+    return at->second;
+}
+
+// The same, until there are more than enough of them in ASCII.
+ByteSet Machine::find_bytes_after(uint32_t node, int enough) {
+    constexpr size_t kMost = 2'000;  // states looked at; above, any byte is taken to do
     ByteSet after;
     Terminal& lexeme = *leaf(node).terminal;
     std::vector<uint32_t> reached{Terminal::kStart};
     std::vector<bool> seen(2, true);
-    for (size_t i = 0; i < reached.size() && after.count() < 256; ++i) {
+    for (size_t i = 0; i < reached.size() && after.ascii_count() <= enough; ++i) {
         if (reached.size() > kMost) after.add_range(0, 255);
         if (lexeme.accepting(reached[i])) after |= guard_bytes(guard_behind(0, node, reached[i]));
         lexeme.allowed(reached[i]).for_each([&](uint8_t byte) {
@@ -91,7 +96,7 @@ const ByteSet& Machine::bytes_after(uint32_t node) {
             seen[to] = true;
         });
     }
-    return bytes_after_[node] = after;
+    return after;
 }
 
 // ---- lexemes ----
@@ -101,7 +106,7 @@ void Machine::step_lexeme(Head h, uint8_t byte, std::vector<Head>& out) {
     const LeafInfo& info = leaf(h.node);
     h.state = info.terminal->next(h.state, byte);
     if (h.state == Terminal::kDead) return;
-    if (info.newline) h.other = column_after(h, Table::Indent{}.after(byte));
+    if (info.newline) h.other = column_after(h.cont, h.other, Indent{}.after(byte));
     if (info.terminal->accepting(h.state)) {
         uint32_t behind = guard_behind(h.guard, h.node, h.state);
         if (!info.newline) completed_.push_back({behind, h.cont});

@@ -59,6 +59,7 @@ class Continuations {
 
     struct Frame {
         uint32_t node, minimum, maximum, parent;
+        bool operator==(const Frame&) const = default;
     };
 
     explicit Continuations(const Arena& arena) : arena_(arena) { table_.intern(nullptr, 0); }

@@ -6,7 +6,6 @@
 // terminal in hand, the table of the terminal below that trie node takes over. Sets stay lists
 // until the end. Heads inside a part are a fragment (fragments.cpp), found once for all places.
 #include <algorithm>
-#include <map>
 
 #include "automaton.h"
 #include "tables.h"
@@ -173,7 +172,7 @@ bool Machine::collect_by_table(uint32_t trie_node, size_t depth, const Head& h, 
 // The tokens that a lexeme takes; false where so many leave it that they are better walked.
 bool Machine::collect_lexeme(uint32_t trie_node, size_t depth, const Head& h, Mask& mask) {
     const LeafInfo info = leaf(h.node);
-    if (mask.exits) return false;
+    if (mask.exits || info.newline) return false;
     Table& table = info.terminal->table(*vocabulary_, trie_node, depth, h.state, Table::kLexeme);
     if (table.has_many_exits()) return false;
     auto add_read = [&](uint32_t token) {  // if it is read to its end
@@ -182,11 +181,6 @@ bool Machine::collect_lexeme(uint32_t trie_node, size_t depth, const Head& h, Ma
     Table::Inside inside = table.inside(kNone);
     mask.tokens.insert(mask.tokens.end(), inside.tokens.begin(), inside.tokens.end());
     if (inside.row) mask.bases.push_back(inside.row);
-    if (info.newline) {
-        for (auto [token, state] : table.lexeme_ending()) add_read(token);
-        for (auto [token, byte] : table.doubtful()) add_read(token);
-        return collect_lines(h, table, depth, mask);
-    }
     const bool stacked = is_stack(h.cont);
     uint32_t behind = stacked ? h.cont : closure(h.cont);
     const ByteSet first = stacked ? stack_first(behind) : states_[behind].first;
@@ -198,13 +192,11 @@ bool Machine::collect_lexeme(uint32_t trie_node, size_t depth, const Head& h, Ma
     for (auto [token, byte] : table.doubtful())
         if (first.has(byte)) add_read(token);
     return collect_exits({.node = stacked ? kStacked : kDeferred, .state = behind}, first, table,
-                         mask, [](Trie::Item) { return true; });
+                         mask);
 }
 
-// Of the exits of a table the tokens that `deferred` reads to their end, and that `keep` keeps.
-template <class Keep>
-bool Machine::collect_exits(const Head& deferred, const ByteSet& first, Table& table, Mask& mask,
-                            Keep&& keep) {
+// Of the exits of a table the tokens that `deferred` reads to their end.
+bool Machine::collect_exits(const Head& deferred, const ByteSet& first, Table& table, Mask& mask) {
     if (!table.prepare_exits(first)) return false;
     size_t top = stack_.size();
     stack_.push_back(deferred);
@@ -212,44 +204,12 @@ bool Machine::collect_exits(const Head& deferred, const ByteSet& first, Table& t
         const Trie* exits = table.exits(byte);
         if (!exits) return;
         auto emit = [&](uint32_t node, bool) {
-            for (auto item : exits->items((*exits)[node]))
-                if (keep(item)) mask.add(item.token, on_guess_);
+            for (auto item : exits->items((*exits)[node])) mask.add(item.token, on_guess_);
         };
         walk(*exits, Trie::kRoot, 0, top, top + 1, emit,
              [](uint32_t, size_t, size_t, size_t) { return false; });
     });
     stack_.resize(top);
-    return true;
-}
-
-// The exits of a newline: what follows depends on the column that they come to. Columns that are
-// one block deeper differ in nothing but what later lines say, so they are looked at together, and
-// tokens with such a line by themselves.
-bool Machine::collect_lines(const Head& h, Table& table, size_t depth, Mask& mask) {
-    std::map<uint32_t, std::vector<uint32_t>> groups;  // by stack, any of those that are alike
-    std::map<uint64_t, uint32_t> alike;
-    for (uint32_t packed : table.indents()) {
-        uint32_t column = column_after(h, Table::Indent{packed});
-        uint32_t stack = feed_newline(h.cont, column);
-        if (stack == kNone) continue;
-        uint64_t shape = shape_of(stack);
-        groups[alike.try_emplace(shape, stack).first->second].push_back(packed);
-    }
-    for (const auto& [stack, indents] : groups) {
-        bool kept =
-            collect_exits({.node = kStacked, .state = stack}, stack_first(stack), table, mask,
-                          [&, &indents = indents](Trie::Item item) {
-                              if (!std::binary_search(indents.begin(), indents.end(), item.count))
-                                  return false;
-                              std::string_view text = vocabulary_->bytes(item.token).substr(depth);
-                              size_t code = text.find_first_not_of(" \t\r\n");
-                              if (code == std::string_view::npos ||
-                                  text.find('\n', code) == std::string_view::npos)
-                                  return true;
-                              return reads({h}, text);
-                          });
-        if (!kept) return false;
-    }
     return true;
 }
 
@@ -330,6 +290,10 @@ const Row& Machine::find_row(uint32_t state) {
 const Row& Machine::row_locked(uint32_t state, bool general) {
     if (const Row* known = states_[state].row.load(std::memory_order_relaxed)) return *known;
     if (const Row* row = general ? nullptr : general_row(state)) {
+        states_[state].row.store(row, std::memory_order_release);
+        return *row;
+    }
+    if (const Row* row = lexemes_ ? parser_row(state) : nullptr) {
         states_[state].row.store(row, std::memory_order_release);
         return *row;
     }

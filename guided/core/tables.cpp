@@ -35,11 +35,10 @@ void Table::find_inside() {
     struct Step {
         uint32_t node, state, completed;
         bool ends;
-        Indent indent;
     };
     std::vector<std::span<const Trie::Item>> inside;
     size_t count = 0;
-    std::vector<Step> stack{{trie_node_, state_, 0, false, {}}};
+    std::vector<Step> stack{{trie_node_, state_, 0, false}};
     while (!stack.empty()) {
         Step s = stack.back();
         stack.pop_back();
@@ -48,7 +47,7 @@ void Table::find_inside() {
             const Trie::Node& child = trie_[c];
             bool ends;
             uint32_t to = next(s.state, child.byte, ends);
-            if (lexeme_ && s.ends) add_lexeme_exit(c, s.state, s.indent);
+            if (lexeme_ && s.ends) add_lexeme_exit(c, s.state);
             if (to == Terminal::kDead) {
                 if (!s.ends || lexeme_) continue;
                 if (pure_exits_.size() < kPureExits) pure_exits_.push_back({c, s.completed});
@@ -66,12 +65,9 @@ void Table::find_inside() {
                 if (!items.empty()) inside.push_back(items);
                 count += items.size();
             }
-            if (!all && child.child_count)
-                stack.push_back({c, to, s.completed + ends, ends, s.indent.after(child.byte)});
+            if (!all && child.child_count) stack.push_back({c, to, s.completed + ends, ends});
         }
     }
-    std::sort(indents_.begin(), indents_.end());
-    indents_.erase(std::unique(indents_.begin(), indents_.end()), indents_.end());
     if (count <= kListed) {
         for (auto items : inside)
             for (auto item : items) tokens_.push_back(item.token);
@@ -97,14 +93,14 @@ void Table::find_doubtful() {
 }
 
 // The lexeme has ended in `state` before the byte of `node`.
-void Table::add_lexeme_exit(uint32_t node, uint32_t state, Indent indent) {
+void Table::add_lexeme_exit(uint32_t node, uint32_t state) {
     switch (terminal_.past(state, trie_[node].byte)) {
         case Terminal::Past::kOver: return;
         case Terminal::Past::kOpen: doubtful_nodes_.push_back(node); return;
         case Terminal::Past::kFree:
             lexeme_exits_ += trie_[node].subtree;
             if (lexeme_exits_ > kLexemeExits) all_pure_exits_ = false;
-            else pure_exits_.push_back({node, indent.packed}), indents_.push_back(indent.packed);
+            else pure_exits_.push_back({node, 0});
     }
 }
 

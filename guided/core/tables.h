@@ -60,21 +60,6 @@ class Table {
     std::span<const Ending> lexeme_ending() const { return lexeme_ending_; }
     std::span<const Doubtful> doubtful() const { return doubtful_; }
     bool has_many_exits() const { return !all_pure_exits_; }
-    // kLexeme: what the blanks before an exit do to the column; the count of the items of `exits`.
-    struct Indent {
-        uint32_t packed = 0;
-        bool breaks() const { return packed >> 31; }  // there is a line break, and behind it:
-        uint32_t blanks() const { return packed & 0x7fff; }
-        uint32_t tabs() const { return packed >> 15 & 0xffff; }
-        Indent after(uint8_t byte) const {
-            if (byte == '\n') return {1u << 31};
-            if (byte == ' ') return {packed + (blanks() < 0x7fff)};
-            if (byte == '\t') return {packed + (tabs() < 0xffff ? 1u << 15 : 0)};
-            return *this;
-        }
-    };
-    std::span<const uint32_t> indents() const { return indents_; }  // those of all exits, sorted
-
     // Make the exit tries for these first bytes. False: one has too many exits, and the caller
     // walks the plain trie.
     bool prepare_exits(const ByteSet& first_bytes);
@@ -102,7 +87,7 @@ class Table {
     uint32_t next(uint32_t state, uint8_t byte, bool& ends) const;
     void find_inside();
     void find_doubtful();
-    void add_lexeme_exit(uint32_t node, uint32_t state, Indent indent);
+    void add_lexeme_exit(uint32_t node, uint32_t state);
     bool is_safe(uint32_t state, const Trie::Summary& below);
     bool takes_safely(uint32_t state, const Trie::Summary& below);
     void find_safe(uint32_t state, Safe& safe) const;
@@ -127,7 +112,7 @@ class Table {
     BasePtr full_;                  // null where few
     std::vector<uint32_t> ending_;
     std::vector<Ending> lexeme_ending_;
-    std::vector<uint32_t> doubtful_nodes_, indents_;
+    std::vector<uint32_t> doubtful_nodes_;
     std::vector<Doubtful> doubtful_;
     std::vector<Exit> pure_exits_;  // at bytes that cannot go on inside
     bool all_pure_exits_ = true;    // false: they were too many to keep

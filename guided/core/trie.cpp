@@ -8,7 +8,7 @@ namespace guided {
 
 namespace {
 constexpr uint32_t kSummarized = 8;  // nodes of a subtree; smaller ones are as quickly walked
-}
+}  // namespace
 
 Trie::Trie(std::vector<Entry> entries) {
     std::erase_if(entries, [](const Entry& e) { return e.bytes.empty(); });
@@ -45,6 +45,68 @@ Trie::Trie(std::vector<Entry> entries) {
         std::reverse(stack.begin() + static_cast<std::ptrdiff_t>(tasks),
                      stack.end());  // the first child's subtree first
     }
+    sum_up();
+}
+
+// The same from parts of other tries, whose nodes of one path become one.
+Trie::Trie(std::span<const Below> parts) {
+    struct Source {
+        const Trie* trie;
+        uint32_t node;
+    };
+    struct Task {
+        uint32_t node;
+        size_t low, high;  // of `sources`
+    };
+    std::vector<Source> sources;
+    std::vector<std::pair<uint8_t, Source>> children;  // of the present node
+    std::vector<Task> stack;
+    auto add_children = [&](uint32_t node) {
+        std::sort(children.begin(), children.end(),
+                  [](const auto& a, const auto& b) { return a.first < b.first; });
+        nodes_[node].first_child = size();
+        size_t tasks = stack.size();
+        for (const auto& [byte, source] : children) {
+            bool fresh = !nodes_[node].child_count || nodes_.back().byte != byte;
+            if (fresh) {
+                stack.push_back({size(), sources.size(), sources.size()});
+                nodes_.emplace_back().byte = byte;
+                ++nodes_[node].child_count;
+            }
+            sources.push_back(source);
+            ++stack.back().high;
+        }
+        std::reverse(stack.begin() + static_cast<std::ptrdiff_t>(tasks), stack.end());
+        children.clear();
+    };
+    auto gather = [&](const Trie& trie, uint32_t node, const ByteSet* first) {
+        const Node& n = trie[node];
+        for (uint32_t c = n.first_child; c < n.first_child + n.child_count; ++c)
+            if (!first || first->has(trie[c].byte)) children.push_back({trie[c].byte, {&trie, c}});
+    };
+    nodes_.emplace_back();
+    for (const Below& part : parts) gather(*part.trie, part.node, &part.first);
+    add_children(kRoot);
+    while (!stack.empty()) {
+        const Task task = stack.back();
+        stack.pop_back();
+        const size_t before = items_.size();
+        for (size_t i = task.low; i < task.high; ++i) {
+            const Source from = sources[i];
+            for (auto item : from.trie->items((*from.trie)[from.node]))
+                items_.push_back({item.token, 0});
+            gather(*from.trie, from.node, nullptr);
+        }
+        std::sort(items_.begin() + static_cast<std::ptrdiff_t>(before), items_.end(),
+                  [](const Item& a, const Item& b) { return a.token < b.token; });
+        nodes_[task.node].first_token = static_cast<uint32_t>(before);
+        nodes_[task.node].token_count = static_cast<uint32_t>(items_.size() - before);
+        add_children(task.node);
+    }
+    sum_up();
+}
+
+void Trie::sum_up() {
     // Children have larger numbers than their parent: sum subtrees from the end.
     for (uint32_t id = size(); id-- > 0;) {
         Node& n = nodes_[id];
@@ -56,6 +118,14 @@ Trie::Trie(std::vector<Entry> entries) {
     }
     summarize();
     nodes_.shrink_to_fit();
+}
+
+Hash128 Trie::content() const {
+    Hash128 hash{35, nodes_.size()};
+    for (const Node& n : nodes_)
+        hash = combine(hash, uint64_t{n.token_count} << 32 | uint64_t{n.child_count} << 8 | n.byte);
+    for (const Item& item : items_) hash = combine(hash, uint64_t{item.token} << 32 | item.count);
+    return hash;
 }
 
 void Trie::summarize() {

@@ -41,8 +41,15 @@ class Trie {
         bool has(uint8_t b) const { return b < 128 ? ascii[b >> 6] >> (b & 63) & 1 : high; }
     };
 
+    struct Below {  // what stands below a node and begins with one of `first`
+        const Trie* trie;
+        uint32_t node;
+        ByteSet first;
+    };
+
     Trie() { nodes_.emplace_back(); }
-    explicit Trie(std::vector<Entry> entries);  // entries with empty bytes are dropped
+    explicit Trie(std::vector<Entry> entries);    // entries with empty bytes are dropped
+    explicit Trie(std::span<const Below> parts);  // all that stands there, with no counts
 
     const Node& operator[](uint32_t node) const { return nodes_[node]; }
     std::span<const Item> items(const Node& n) const {
@@ -55,6 +62,8 @@ class Trie {
         return n.summary == kNone ? nullptr : &summaries_[n.summary];
     }
     uint32_t size() const { return static_cast<uint32_t>(nodes_.size()); }
+    // Equal for tries of the same entries.
+    Hash128 content() const;
     size_t bytes() const {
         return nodes_.capacity() * sizeof(Node) + items_.capacity() * sizeof(Item);
     }
@@ -73,6 +82,7 @@ class Trie {
     }
 
   private:
+    void sum_up();
     void summarize();
 
     std::vector<Node> nodes_;
