@@ -14,7 +14,7 @@ import random
 import subprocess
 import sys
 from collections.abc import Iterator, Sequence
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from dataclasses import asdict, dataclass
 from importlib.metadata import PackageNotFoundError, distribution
 from pathlib import Path
@@ -104,22 +104,23 @@ class Worker:
         assert self.process.stdin is not None
         schema = None if self.free else schema
         request = {"prompts": list(prompts), "schema": schema, "tokens": tokens}
-        try:
+        with suppress(BrokenPipeError):  # a process that is gone gives no answer
             self.process.stdin.write(json.dumps(request) + "\n")
             self.process.stdin.flush()
-        except BrokenPipeError:
-            return {"failure": "crashed"}
         return self.answer()
 
     def answer(self) -> dict[str, Any]:
         assert self.process.stdout is not None
         line = self.process.stdout.readline()
-        found: dict[str, Any] = json.loads(line) if line else {"failure": "crashed"}
-        return found
+        if line:
+            found: dict[str, Any] = json.loads(line)
+            return found
+        return {"failure": f"the process ended with status {self.process.wait()}"}
 
     def close(self) -> None:
         assert self.process.stdin is not None
-        self.process.stdin.close()
+        with suppress(BrokenPipeError):  # it may have crashed
+            self.process.stdin.close()
         try:
             self.process.wait(timeout=30)
         except subprocess.TimeoutExpired:

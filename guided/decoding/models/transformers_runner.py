@@ -76,7 +76,8 @@ class TransformersRunner:
             if is_plain and not hasattr(network, "hf_device_map")
             else torch.no_grad
         )
-        self._prove()
+        with self._lock:  # the comparison runs the network as it is
+            self._prove()
         self._provide()
 
     @property

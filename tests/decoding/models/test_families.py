@@ -12,7 +12,7 @@ from guided.decoding.pages import CacheOptions
 from tests.decoding.models.families import PAGED, tiny_model
 from tests.decoding.models.play import Player
 
-SMALL = CacheOptions(page_size=4, memory=1 << 20, slack=8)
+SMALL = CacheOptions(page_size=4, memory=4 << 20, slack=8)
 
 
 @pytest.mark.parametrize("family", PAGED)

@@ -67,7 +67,7 @@ def test_a_model_in_half_precision_runs_so_its_head_too(monkeypatch: pytest.Monk
 
     monkeypatch.setattr(half_linear, "needs_widening", lambda: True)
     monkeypatch.setattr(half_linear, "wide_linear", counted)
-    network = tiny_model("llama").to(torch.bfloat16)
+    network = tiny_model("llama").bfloat16()
     runner = TransformersRunner(network, CacheOptions(memory=1 << 20))
     calls.clear()
     tokens = [5, 6, 7, 8, 9, 10]
