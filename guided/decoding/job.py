@@ -7,7 +7,7 @@ from collections.abc import Callable
 from concurrent.futures import Future
 from dataclasses import dataclass, field
 from time import perf_counter
-from typing import Literal, TypeAlias
+from typing import Any, Literal, TypeAlias
 
 from guided.grammar import Matcher
 from guided.sampling import Sampler
@@ -87,6 +87,7 @@ class Job:
     error: BaseException | None = None
     cancelled: bool = False
     timings: Timings = field(default_factory=Timings)
+    notes: dict[object, Any] = field(default_factory=dict)  # of drafters, by drafter
     arrival: int = 0  # counted by the loop
     sequence: int | None = None  # of the runner; None while it waits
     seen: int = 0  # tokens of the history that the sequence holds
