@@ -371,7 +371,9 @@ def test_limits_are_named(grammar: str, message: str) -> None:
     ids=["alternatives", "groups", "comments", "lines", "classes", "optional chain", "doubling"],
 )
 def test_large_grammars_are_read_in_time(grammar: str) -> None:
+    # Each takes a second or two; what grows with the square of these sizes takes minutes. The bound
+    # leaves room for a slow machine and for all that the process holds besides.
     start = time.process_time()
     with suppress(LimitError):
         compile_gbnf(grammar)
-    assert time.process_time() - start < 5
+    assert time.process_time() - start < 30
