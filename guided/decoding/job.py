@@ -127,6 +127,8 @@ class Job:
             self.timings.first_token = perf_counter() - self.timings.submitted
         self.history.extend(tokens)
         self.tokens.extend(tokens)
+        for token in tokens:
+            self.sampler.observe(token)
 
     def finish(self, reason: FinishReason) -> None:
         """Note why it is over."""

@@ -149,6 +149,7 @@ class Loop:
         while self._arriving:
             job = self._arriving.popleft()
             job.arrival = self._arrivals = self._arrivals + 1
+            job.sampler.begin(job.prompt, self.vocabulary.eos)
             self.scheduler.add(job)
             new.append(job)
         return new

@@ -61,7 +61,7 @@ class StepLogits:
     def choose(self, row: int, job: Job) -> int:
         """Choose a token."""
         best = self._best[row]
-        if best is not None and job.sampler.options.is_greedy:
+        if best is not None and job.sampler.is_plain:
             return best
         return job.sampler.choose(self.values[row], self._mask(row, job), self.columns)
 

@@ -55,10 +55,12 @@ class DraftTree:
 
     @property
     def tokens(self) -> list[int]:
+        """Of all nodes."""
         return [node.token for node in self.nodes]
 
     @property
     def parents(self) -> list[int]:
+        """Of all nodes; -1: the end of the text."""
         return [node.parent for node in self.nodes]
 
     @property
