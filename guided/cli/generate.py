@@ -81,6 +81,21 @@ def generate(
     top_k: Annotated[int | None, typer.Option("--top-k")] = None,
     top_p: Annotated[float | None, typer.Option("--top-p")] = None,
     min_p: Annotated[float | None, typer.Option("--min-p")] = None,
+    typical_p: Annotated[float | None, typer.Option("--typical-p")] = None,
+    repetition_penalty: Annotated[float | None, typer.Option("--repetition-penalty")] = None,
+    presence_penalty: Annotated[float | None, typer.Option("--presence-penalty")] = None,
+    frequency_penalty: Annotated[float | None, typer.Option("--frequency-penalty")] = None,
+    logit_bias: Annotated[
+        list[str] | None,
+        typer.Option(
+            "--logit-bias",
+            metavar="ID=NUMBER",
+            help="Added to the logit of a token; -inf bans it. As often as you like.",
+        ),
+    ] = None,
+    min_tokens: Annotated[
+        int | None, typer.Option("--min-tokens", min=0, help="No end before so many.")
+    ] = None,
     seed: Annotated[int | None, typer.Option("--seed", help="For the same output again.")] = None,
     kind: KindOption = None,
     start: StartOption = None,
@@ -116,11 +131,21 @@ def generate(
         elif regex is not None:
             _check_pattern(regex)
         text = read_text("-") if prompt == "-" else prompt
-        sampling = {"temperature": temperature, "top_k": top_k, "top_p": top_p, "min_p": min_p}
+        sampling: dict[str, Any] = {
+            "temperature": temperature,
+            "top_k": top_k,
+            "top_p": top_p,
+            "min_p": min_p,
+            "typical_p": typical_p,
+            "repetition_penalty": repetition_penalty,
+            "presence_penalty": presence_penalty,
+            "frequency_penalty": frequency_penalty,
+            "logit_bias": _read_biases(logit_bias or []),
+            "min_tokens": min_tokens,
+            "seed": seed,
+        }
         asked = [{"role": "user", "content": text or ""}] if chat else text
-        stream = _begin(
-            _load(model), asked, seed=seed, max_tokens=max_tokens, **sampling, **constraint
-        )
+        stream = _begin(_load(model), asked, max_tokens=max_tokens, **sampling, **constraint)
         _write(stream)
         result = stream.result
         if stats:
@@ -128,6 +153,20 @@ def generate(
         # Free text has no end that it must come to.
         if any(value is not None for value in constraint.values()):
             _ = result.value  # raises if it was cut short, and says so
+
+
+def _read_biases(texts: list[str]) -> dict[int, float] | None:
+    """Read what `--logit-bias` was given: "50=-2.5" for token 50."""
+    biases: dict[int, float] = {}
+    for text in texts:
+        token, _, bias = text.partition("=")
+        try:
+            biases[int(token)] = float(bias)
+        except ValueError:
+            raise typer.BadParameter(
+                f"--logit-bias takes a token and a number such as 50=-2.5, found {text!r}"
+            ) from None
+    return biases or None
 
 
 def _check_pattern(pattern: str) -> None:

@@ -32,7 +32,14 @@ def generate(
     top_k: int | None = None,
     top_p: float | None = None,
     min_p: float | None = None,
+    typical_p: float | None = None,
     seed: int | None = None,
+    logit_bias: Mapping[int, float] | None = None,
+    repetition_penalty: float | None = None,
+    presence_penalty: float | None = None,
+    frequency_penalty: float | None = None,
+    min_tokens: int | None = None,
+    logprobs: bool = False,
 ) -> Result: ...
 
 
@@ -52,7 +59,14 @@ def generate(
     top_k: int | None = None,
     top_p: float | None = None,
     min_p: float | None = None,
+    typical_p: float | None = None,
     seed: int | None = None,
+    logit_bias: Mapping[int, float] | None = None,
+    repetition_penalty: float | None = None,
+    presence_penalty: float | None = None,
+    frequency_penalty: float | None = None,
+    min_tokens: int | None = None,
+    logprobs: bool = False,
 ) -> list[Result]: ...
 
 
@@ -71,7 +85,14 @@ def generate(
     top_k: int | None = None,
     top_p: float | None = None,
     min_p: float | None = None,
+    typical_p: float | None = None,
     seed: int | None = None,
+    logit_bias: Mapping[int, float] | None = None,
+    repetition_penalty: float | None = None,
+    presence_penalty: float | None = None,
+    frequency_penalty: float | None = None,
+    min_tokens: int | None = None,
+    logprobs: bool = False,
 ) -> Result | list[Result]:
     """Write text with a model, so that it fits the constraint.
 
@@ -87,8 +108,10 @@ def generate(
         whitespace, property_order: options of the schema; `Grammar.from_json_schema` tells them and
             has more of them, and what it returns goes here as `grammar`.
         max_tokens: at most so many tokens; the model's context bounds them too.
-        temperature, top_k, top_p, min_p, seed: see `Sampling`; greedy if none is given. In a batch
-            each sequence has its own seed, counted up from `seed`.
+        temperature, top_k, top_p, min_p, typical_p, seed: see `Sampling`; greedy if none is given.
+            In a batch each sequence has its own seed, counted up from `seed`.
+        logit_bias, repetition_penalty, presence_penalty, frequency_penalty, min_tokens, logprobs:
+            see `Sampling`.
 
     Returns:
         a Result, or a list of them for a list of prompts.
@@ -102,7 +125,21 @@ def generate(
     constraint = choose_constraint(
         schema, regex, choices, grammar, whitespace=whitespace, property_order=property_order
     )
-    sampling = Sampling(temperature=temperature, top_k=top_k, top_p=top_p, min_p=min_p, seed=seed)
+    sampling = Sampling(
+        temperature=temperature,
+        top_k=top_k,
+        top_p=top_p,
+        min_p=min_p,
+        typical_p=typical_p,
+        seed=seed,
+        logit_bias=logit_bias,
+        repetition_penalty=repetition_penalty,
+        presence_penalty=presence_penalty,
+        frequency_penalty=frequency_penalty,
+        min_tokens=min_tokens,
+        logprobs=logprobs,
+    )
+    sampling.check_length(max_tokens)
     prompts = list(prompt) if is_batch(prompt) else [prompt]
     engine = default_engine(model)
     requests = engine.submit_all(prompts, constraint, sampling, max_tokens)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 
 from guided.decoding import Model, Prompt
 from guided.decoding.prompts import is_batch
@@ -75,7 +75,14 @@ def stream(
     top_k: int | None = None,
     top_p: float | None = None,
     min_p: float | None = None,
+    typical_p: float | None = None,
     seed: int | None = None,
+    logit_bias: Mapping[int, float] | None = None,
+    repetition_penalty: float | None = None,
+    presence_penalty: float | None = None,
+    frequency_penalty: float | None = None,
+    min_tokens: int | None = None,
+    logprobs: bool = False,
 ) -> Stream:
     """Write text as `generate` does, and hand it out while it comes.
 
@@ -91,6 +98,20 @@ def stream(
     constraint = choose_constraint(
         schema, regex, choices, grammar, whitespace=whitespace, property_order=property_order
     )
-    sampling = Sampling(temperature=temperature, top_k=top_k, top_p=top_p, min_p=min_p, seed=seed)
+    sampling = Sampling(
+        temperature=temperature,
+        top_k=top_k,
+        top_p=top_p,
+        min_p=min_p,
+        typical_p=typical_p,
+        seed=seed,
+        logit_bias=logit_bias,
+        repetition_penalty=repetition_penalty,
+        presence_penalty=presence_penalty,
+        frequency_penalty=frequency_penalty,
+        min_tokens=min_tokens,
+        logprobs=logprobs,
+    )
+    sampling.check_length(max_tokens)
     [request] = default_engine(model).submit_all([prompt], constraint, sampling, max_tokens)
     return Stream(request)

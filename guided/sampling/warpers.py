@@ -1,4 +1,4 @@
-"""Temperature, top-k, top-p and min-p on the logits of the allowed tokens."""
+"""Temperature, top-k, top-p, min-p and typical-p on the logits of the allowed tokens."""
 
 from __future__ import annotations
 
@@ -11,53 +11,81 @@ from guided.sampling.options import Sampling
 LIKELY = (1024, 16_384)
 
 
-def warp(scores: Tensor, options: Sampling) -> Tensor:
-    """Scale and cut logits as transformers' warpers would, in the order it applies them.
+def warp(tokens: Tensor, scores: Tensor, options: Sampling) -> tuple[Tensor, Tensor]:
+    """Turn logits into probabilities as transformers' warpers would, in the order it applies them.
 
-    Only allowed tokens count: minus infinity adds nothing to a softmax, and is dropped again if it
-    is among the largest.
+    All of it is float64: in float32 the border of top-p moves with the order of a sum.
 
     Args:
-        scores: (N,) float32 or float64, logits, finite or minus infinity (forbidden, or impossible
-            for the model), at least one finite.
+        tokens: (N,) int64, ascending.
+        scores: (N,) float64, finite or minus infinity, at least one finite.
         options: not greedy.
 
     Returns:
-        (N,), new; minus infinity where a token is dropped, never everywhere.
+        (n,) the tokens that are kept, at least one, and (n,) their probabilities, all above 0.
     """
-    scores = scores / options.effective_temperature
-    if options.top_k:
-        scores = keep_top_k(scores, options.top_k)
+    # A logit less the largest one over the temperature cannot overflow, however small that is.
+    weights = ((scores - scores.max()) / options.effective_temperature).exp()  # (N,), largest 1
+    kept = weights > 0
+    if options.top_k and options.top_k < len(scores):
+        kept &= keep_top_k(scores, options.top_k)
+    if not bool(kept.all()):
+        tokens, scores, weights = tokens[kept], scores[kept], weights[kept]
     if options.top_p is not None and options.top_p < 1.0:
-        scores = keep_top_p(scores, options.top_p)
+        kept = keep_top_p(scores, weights, options.top_p)
+        tokens, weights = tokens[kept], weights[kept]
     if options.min_p:
-        scores = keep_min_p(scores, options.min_p)
-    return scores
+        kept = weights >= options.min_p * weights.max()
+        tokens, weights = tokens[kept], weights[kept]
+    if options.typical_p is not None and options.typical_p < 1.0:
+        kept = keep_typical(weights, options.typical_p)
+        tokens, weights = tokens[kept], weights[kept]
+    return tokens, weights / weights.sum()
 
 
 def keep_top_k(scores: Tensor, count: int) -> Tensor:
-    """Drop what is less likely than the `count`-th; ties with it stay."""
-    if count >= scores.shape[0]:
-        return scores
-    last = torch.topk(scores, count).values[-1]
-    return scores.masked_fill(scores < last, -torch.inf)
+    """Say which are as likely as the `count`-th or more: (N,) -> (N,) bool."""
+    return scores >= torch.topk(scores, count).values[-1]
 
 
-def keep_top_p(scores: Tensor, mass: float) -> Tensor:
-    """Keep the smallest set of most likely tokens with at least this mass; at least one."""
-    probabilities = scores.softmax(dim=-1)
+def keep_top_p(scores: Tensor, weights: Tensor, mass: float) -> Tensor:
+    """Say which make up the smallest set of most likely tokens with this mass; at least one.
+
+    Of equals at the border the first ones are kept; in transformers chance or the device decides.
+
+    Args:
+        scores: (N,), which decide what is likelier.
+        weights: (N,), in proportion to the probabilities.
+        mass: of the probabilities, 0 to 1.
+    """
+    target = mass * weights.sum()
     # The set is mostly small, and sorting everything takes tens of times as long.
     for count in (*LIKELY, len(scores)):
-        likely, places = torch.topk(probabilities, min(count, len(scores)))  # descending
-        cumulative = likely.cumsum(dim=-1)
-        if cumulative[-1] >= mass:
+        likely, places = torch.topk(scores, min(count, len(scores)))  # descending
+        cumulative = weights[places].cumsum(dim=0)
+        if cumulative[-1] >= target:
             break
-    kept = places[cumulative - likely < mass]  # what is likelier has less than the mass
-    kept = places[:1] if len(kept) == 0 else kept
-    return torch.full_like(scores, -torch.inf).scatter_(0, kept, scores[kept])
+    last = torch.searchsorted(cumulative, target).clamp_(max=len(likely) - 1)
+    border = likely[last]
+    equals = last + 1 - (likely > border).sum()  # of those at the border, to be kept
+    kept = scores > border
+    kept[(scores == border).nonzero().squeeze(1)[: int(equals)]] = True
+    return kept
 
 
-def keep_min_p(scores: Tensor, share: float) -> Tensor:
-    """Drop what is less likely than `share` times the most likely token."""
-    probabilities = scores.softmax(dim=-1)
-    return scores.masked_fill(probabilities < share * probabilities.max(), -torch.inf)
+def keep_typical(weights: Tensor, mass: float) -> Tensor:
+    """Say which are nearest to the expected surprise, until they have this mass; ties stay.
+
+    Args:
+        weights: (N,) above 0, in proportion to the probabilities.
+        mass: of the probabilities, above 0.
+
+    Source: Meister et al., "Locally typical sampling", TACL 2023.
+    """
+    probabilities = weights / weights.sum()
+    surprises = -probabilities.log()
+    distances = (surprises - (probabilities * surprises).sum()).abs()
+    nearest, places = distances.sort()
+    cumulative = probabilities[places].cumsum(dim=0)
+    last = int((cumulative < mass).sum())
+    return distances <= nearest[min(last, len(nearest) - 1)]

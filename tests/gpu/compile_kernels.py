@@ -26,6 +26,7 @@ from guided.decoding.attention.kernels.launch import Rows, Rule, merge_launch, s
 from guided.decoding.attention.kernels.tiles import Splits, choose_tile
 from guided.masks.launch import Launch
 from guided.masks.mask_kernel import mask_launch
+from guided.sampling.device import RowOptions, sample_launch
 from tests.gpu.compiling import Resources, compile_launch
 
 CAPABILITIES = {80: 163 * 1024, 90: 227 * 1024}  # bytes of shared memory that a program may have
@@ -38,7 +39,9 @@ GROUP, KV_HEADS, SPLITS = 4, 2, 8
 
 @dataclass(frozen=True)
 class Variant:
-    """A kernel of attention: `full` has window, sinks, soft cap, sink logits and a tree of rows."""
+    """A kernel of attention: `full` has window, sinks, soft cap, sink logits and a tree of rows.
+
+    A sampling kernel that is full has masks from a pool."""
 
     capability: int
     dtype: str
@@ -69,6 +72,13 @@ def launch_of(variant: Variant) -> Launch:
         return mask_launch(
             empty(8, 128_256, dtype=dtype), empty(4096, 4008, dtype=torch.int32), numbers
         )
+    if variant.kernel == "sample":
+        logits, tokens = empty(8, 128_256, dtype=dtype), empty(8, dtype=torch.int64)
+        masks, numbers = empty(4096, 4008, dtype=torch.int32), empty(8, dtype=torch.int32)
+        options = RowOptions(empty(3, 8, dtype=torch.float64), empty(3, 8, dtype=torch.int64))
+        if not variant.full:
+            return sample_launch(logits, options, None, None, tokens)
+        return sample_launch(logits, options, masks, numbers, tokens)
     count = 8 if variant.full else 1  # rows a sequence
     query = empty(2 * count, KV_HEADS * GROUP, variant.head, dtype=dtype)
     held = empty(9, variant.page, KV_HEADS, variant.head, dtype=stored or dtype)
@@ -113,6 +123,9 @@ def covering() -> list[Variant]:
         Variant(80, "float32", "plain", 80, 64, full=True, kernel="merge"),
         Variant(80, "float16", "plain", 64, 64, kernel="mask"),
         Variant(90, "bfloat16", "plain", 64, 64, kernel="mask"),
+        Variant(80, "float16", "plain", 64, 64, full=True, kernel="sample"),
+        Variant(90, "bfloat16", "plain", 64, 64, full=True, kernel="sample"),
+        Variant(90, "float32", "plain", 64, 64, kernel="sample"),
     ]
 
 
@@ -128,6 +141,8 @@ def everything() -> Iterator[Variant]:
         yield Variant(capability, dtype, "plain", head, 64, full, kernel="merge")
     for capability, dtype in itertools.product(CAPABILITIES, DTYPES):
         yield Variant(capability, dtype, "plain", 64, 64, kernel="mask")
+    for capability, dtype, full in itertools.product(CAPABILITIES, DTYPES, [False, True]):
+        yield Variant(capability, dtype, "plain", 64, 64, full, kernel="sample")
 
 
 def measure(variant: Variant) -> dict[str, Any]:

@@ -42,7 +42,7 @@ def test_kernels_compile_and_spill_nothing() -> None:
         "stored": {"plain", "int8", "fp8"},
         "head": {64, 80, 96, 128, 256},
         "page": {16, 32, 64, 128},
-        "kernel": {"split", "merge", "mask"},
+        "kernel": {"split", "merge", "mask", "sample"},
     }.items():
         assert {row[name] for row in rows} == values
 
@@ -50,5 +50,5 @@ def test_kernels_compile_and_spill_nothing() -> None:
 @pytest.mark.nightly
 def test_kernels_of_all_dtypes_pages_and_heads_compile_and_spill_nothing() -> None:
     rows = compile_kernels("all")
-    assert len(rows) == 2 * 3 * 3 * 5 * 4 * 2 + 2 * 3 * 5 * 2 + 2 * 3
+    assert len(rows) == 2 * 3 * 3 * 5 * 4 * 2 + 2 * 3 * 5 * 2 + 2 * 3 + 2 * 3 * 2
     check(rows)
