@@ -20,7 +20,7 @@ def check_assistant(assistant: Model, target: Model) -> None:
         raise GuidedError(
             f"the assistant has other tokens than the model: {assistant.vocabulary.size} of them,"
             f" and the model has {target.vocabulary.size}",
-            mend="take an assistant with the model's tokenizer, such as a smaller one of its family",
+            mend="take an assistant with the model's tokenizer: a smaller model of its family",
         )
 
 
