@@ -221,8 +221,8 @@ class Loop:
         ]
         self._count(slices, start)
         self._learn(slices, parts, verified, rows, perf_counter() - start - masks.waited)
-        for part, found in zip(parts, verified, strict=True):
-            self._settle_draft(part, found)
+        for rows_of_job, found in zip(parts, verified, strict=True):
+            self._settle_draft(rows_of_job, found)
 
     def _with_drafts(self, slices: Sequence[Slice]) -> list[Slice]:
         """Add what may come next to the slices of those that write, where it is worth its rows."""

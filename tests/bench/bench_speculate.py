@@ -18,7 +18,7 @@ from dataclasses import dataclass, field
 from importlib import import_module
 from pathlib import Path
 from time import perf_counter
-from typing import Any
+from typing import Any, TypeAlias
 
 ROOT = Path(__file__).parents[2]
 sys.path.insert(0, str(ROOT))  # so that this file also runs as a script
@@ -40,6 +40,9 @@ class Task:
 
     prompt: str
     schema: dict[str, Any] | None
+
+
+Write: TypeAlias = Callable[[Sequence[Task], int, "Sum"], None]
 
 
 @dataclass(slots=True)
@@ -237,7 +240,7 @@ class Part:
     """
 
     name: str
-    run: dict[str, Callable[[Sequence[Task], int, Sum], None]]
+    run: dict[str, Write]
     batches: Sequence[Sequence[Task]]
 
 
@@ -307,12 +310,12 @@ def transformers_parts(options: argparse.Namespace, tasks: Sequence[Task]) -> li
         model = guided.load(options.model, dtype=getattr(torch, dtype))
         for batch in map(int, options.batches.split(",")):
             names = options.sources.split(",")
-            run = {name: Ours(model, source_of(name)).run for name in names}
+            run: dict[str, Write] = {name: Ours(model, source_of(name)).run for name in names}
             run["stock"] = Stock(model).run
             parts.append(Part(f"calls, batch {batch}, {dtype}", run, cut(tasks, batch)))
             if batch == 1 and options.free:
-                run = {name: Ours(model, name).run for name in ("off", "auto")}
-                parts.append(Part(f"free text, {dtype}", run, cut(free_tasks(options.free), 1)))
+                both: dict[str, Write] = {name: Ours(model, name).run for name in ("off", "auto")}
+                parts.append(Part(f"free text, {dtype}", both, cut(free_tasks(options.free), 1)))
     return parts
 
 
@@ -323,9 +326,9 @@ def source_of(name: str) -> Any:
 def llama_part(options: argparse.Namespace, tasks: Sequence[Task]) -> Part:
     model = guided.load(options.gguf)
     names = [name for name in options.sources.split(",") if name not in ("lookahead", "layers")]
-    run = {name: Ours(model, source_of(name)).run for name in names}
+    run: dict[str, Write] = {name: Ours(model, source_of(name)).run for name in names}
     llama = Llama(options.gguf)
-    run["stock"] = lambda batch, tokens, total: llama.write(batch[0], tokens, total)
+    run["stock"] = lambda tasks, tokens, total: llama.write(tasks[0], tokens, total)
     return Part("calls, batch 1, GGUF", run, cut(tasks, 1))
 
 

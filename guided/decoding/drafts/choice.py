@@ -35,7 +35,7 @@ class Drafters:
 
     def __init__(self, model: Model) -> None:
         self._model = model
-        self._made: dict[Source, Drafter] = {}
+        self._made: dict[str, Drafter] = {}
         self._assistants: WeakKeyDictionary[Model, Drafter] = WeakKeyDictionary()
 
     def choose(self, speculate: Speculate, assistant: Model | None = None) -> tuple[Drafter, ...]:
@@ -52,24 +52,23 @@ class Drafters:
         if speculate == "off":
             return ()
         if speculate == "auto":
-            wanted: Sequence[Source | Drafter] = AUTO if assistant is None else (*AUTO, "assistant")
-        elif isinstance(speculate, str) or not isinstance(speculate, Sequence):
+            names = AUTO if assistant is None else (*AUTO, "assistant")
+            return tuple(self._one(source, assistant) for source in names)
+        if isinstance(speculate, str) or not isinstance(speculate, Sequence):
             raise ValueError(
                 'speculate is "auto", "off", or a list of sources such as ["forced", "prompt"],'
                 f" found {speculate!r}"
             )
-        else:
-            wanted = speculate
-        return tuple(dict.fromkeys(self._one(source, assistant) for source in wanted))
+        return tuple(dict.fromkeys(self._one(source, assistant) for source in speculate))
 
-    def _one(self, source: Source | Drafter, assistant: Model | None) -> Drafter:
+    def _one(self, source: str | Drafter, assistant: Model | None) -> Drafter:
         if not isinstance(source, str):
             if not callable(getattr(source, "propose", None)):
                 raise TypeError(f"a drafter has the methods of guided.Drafter, found {source!r}")
             return source
         if source == "assistant":
             return self._assistant(assistant)
-        if source not in NAMES:
+        if source not in MAKERS:
             raise ValueError(f"sources of drafts are {', '.join(NAMES)}; found {source!r}")
         if source not in self._made:
             self._made[source] = MAKERS[source](self._model)
@@ -86,11 +85,13 @@ class Drafters:
 
 def make_layers(model: Model) -> Drafter:
     """Make a drafter of the first layers of a model itself."""
-    count = max(1, round(FIRST * layers_of(model)))
+    config = getattr(model.network, "config", None)
+    layers = 0 if config is None else config.get_text_config(decoder=True).num_hidden_layers
+    count = max(1, round(FIRST * layers))
     return AssistantDrafter(first_layers(model, count), model, name="layers")
 
 
-MAKERS: dict[Source, Callable[[Model], Drafter]] = {
+MAKERS: dict[str, Callable[[Model], Drafter]] = {
     "forced": lambda _: ForcedDrafter(),
     "prompt": lambda _: PromptDrafter(),
     "states": lambda _: StatesDrafter(),

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from typing import Protocol, runtime_checkable
 
@@ -121,8 +121,8 @@ class Speculator:
             for drafter in job.drafters:
                 drafter.observe(job, tokens, states)
 
-    def see(self, job: Job, tree: DraftTree, best: Sequence[int]) -> None:
-        """Hand the most likely tokens after the branches of a tree to the drafter they are of."""
+    def see(self, job: Job, best: Sequence[int]) -> None:
+        """Hand the most likely tokens after its branches to the drafter they are of."""
         for drafter in job.drafters:
             if isinstance(drafter, Branching):
                 drafter.see(job, list(best))
@@ -198,6 +198,6 @@ def states_before(job: Job, tokens: Sequence[int]) -> list[int]:
     return [back.state(), *back.states_after(tokens[:-1])]
 
 
-def unique(drafters: object) -> list[Drafter]:
+def unique(drafters: Iterable[Drafter]) -> list[Drafter]:
     """Return each drafter once, in their order."""
-    return list(dict.fromkeys(drafters))  # type: ignore[call-overload]
+    return list(dict.fromkeys(drafters))
