@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import threading
 from collections import deque
 from collections.abc import Sequence
+from copy import deepcopy
 from random import Random
 from time import perf_counter
 
@@ -82,6 +84,7 @@ class AssistantDrafter:
         self._branches, self._floor, self._chunk = branches, floor, chunk
         self._sequences = Sequences(self.runner)
         self._masks = LineMasks(target.vocabulary, self.runner.width)
+        self._lock = threading.Lock()  # several loops may share the assistant of a model
         self._calls: deque[tuple[float, int]] = deque(maxlen=_CALLS)  # seconds, tokens
 
     def propose(self, jobs: Sequence[Job], most: Sequence[int]) -> list[Draft]:
@@ -92,6 +95,10 @@ class AssistantDrafter:
         Cost: a forward of the assistant for each token of the longest draft, but for those that
         the grammar forces.
         """
+        with self._lock:
+            return self._propose(jobs, most)
+
+    def _propose(self, jobs: Sequence[Job], most: Sequence[int]) -> list[Draft]:
         self._sequences.sweep()
         asked = set(jobs)
         lines = [self._begin(job, count, asked) for job, count in zip(jobs, most, strict=True)]
@@ -109,7 +116,8 @@ class AssistantDrafter:
     def observe(self, job: Job, tokens: Sequence[int], states: Sequence[int]) -> None:
         """Let go of a job that is over."""
         if job.is_over:
-            self._sequences.free(job)
+            with self._lock:
+                self._sequences.free(job)
 
     def _begin(self, job: Job, most: int, asked: set[Job]) -> Line | None:
         """Prepare the draft of a job; None if it can have none now."""
@@ -125,7 +133,9 @@ class AssistantDrafter:
         # was written since.
         random: Random = job.notes.setdefault(self, random_of(job, self.name))
         matcher = None if job.matcher is None else job.matcher.fork()
-        return Line(job, held, most, self._sequences.pending(job), matcher, random)
+        # What was written weighs in only with penalties and the like; then drafted tokens do too.
+        sampler = job.sampler if job.sampler.is_simple else deepcopy(job.sampler)
+        return Line(job, held, most, self._sequences.pending(job), matcher, sampler, random)
 
     def _read(self, lines: Sequence[Line], asked: set[Job]) -> None:
         """Run a part of what jobs are behind that are too far behind to be drafted for."""
@@ -158,9 +168,7 @@ class AssistantDrafter:
         if columns is None:
             values = values[:, : self._size]  # (R, V): an assistant may have more columns
         choices = choose(
-            [line.job for line in lines],
-            [line.random for line in lines],
-            [1 if line.draft.tokens else self._branches for line in lines],
+            [line.wish(self._branches) for line in lines],
             values,
             None if columns is None else columns.to(values.device),
             None if masks is None else masks.to(values.device),

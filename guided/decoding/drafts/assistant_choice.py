@@ -6,13 +6,12 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from random import Random
 
-import torch
 from torch import Tensor
 
 from guided.decoding.drafts.draft import Distribution
 from guided.decoding.job import Job
-from guided.sampling import Sampler, best_tokens, mask_logits, warp
-from guided.sampling.sampler import allowed_scores
+from guided.errors import GuidedError
+from guided.sampling import Sampler, best_tokens, draw, mask_logits
 
 CLASSES = 10
 
@@ -41,53 +40,66 @@ def class_of(probability: float) -> int:
     return min(CLASSES - 1, int(CLASSES * probability))
 
 
+@dataclass(frozen=True, slots=True)
+class Wish:
+    """Whose turn it is to get tokens.
+
+    Attributes:
+        sampler: how to choose, with what was written and drafted so far.
+        random: where tokens are drawn from if it is not greedy.
+        count: how many different tokens are wanted, at least one.
+        is_free: whether there is no grammar.
+    """
+
+    sampler: Sampler
+    random: Random
+    count: int
+    is_free: bool
+
+
 def choose(
-    jobs: Sequence[Job],
-    randoms: Sequence[Random],
-    counts: Sequence[int],
-    values: Tensor,
-    columns: Tensor | None,
-    masks: Tensor | None,
+    wishes: Sequence[Wish], values: Tensor, columns: Tensor | None, masks: Tensor | None
 ) -> list[list[Choice]]:
-    """Choose tokens for each job from a row of logits.
+    """Choose tokens from rows of logits.
 
     Args:
-        jobs: R of them; greedy ones get the most likely tokens.
-        randoms: where those of the others are drawn from.
-        counts: how many different tokens each may get, at least one.
+        wishes: R of them.
         values: (R, V), or (R, n) for the columns `columns`; changed in place.
         columns: (n,) int64, ascending, on the device of the values, or None.
         masks: (R, W) int32 on the same device, or None.
 
     Returns:
-        for each job its choices, the first one first; none where the logits say nothing.
+        for each its choices, the first one first; none where nothing can be chosen.
     """
     if masks is not None:
         mask_logits(values, masks, columns)
     bests = best_tokens(values, columns)
     peaks = best_probabilities(values)
     found: list[list[Choice]] = []
-    for place, job in enumerate(jobs):
-        best, count = bests[place], counts[place]
-        if job.sampler.options.is_greedy:
-            if best is None:
-                found.append([])
+    for place, wish in enumerate(wishes):
+        mask = None if masks is None or wish.is_free else masks[place]
+        row, best, sampler = values[place], bests[place], wish.sampler
+        try:
+            if not sampler.options.is_greedy:
+                drawn_from = sampler.distribution(row, mask, columns)
+                found.append(draw_choices(drawn_from, wish.count, wish.random))
                 continue
-            first = Choice(best, class_of(peaks[place]), peaks[place])
-            others = next_best(values[place], columns, best, count - 1) if count > 1 else []
-            found.append([first, *others])
-        else:
-            mask = None if masks is None or job.matcher is None else masks[place]
-            drawn_from = distribution(job.sampler, values[place], mask, columns)
-            found.append(draw_choices(drawn_from, count, randoms[place]))
+            if best is None or not sampler.is_plain:
+                best = sampler.choose(row, mask, columns)
+        except GuidedError:  # the job itself will tell
+            found.append([])
+            continue
+        others = next_best(row, columns, best, wish.count - 1) if wish.count > 1 else []
+        found.append([Choice(best, class_of(peaks[place]), peaks[place]), *others])
     return found
 
 
 def best_probabilities(values: Tensor) -> list[float]:
-    """Return the largest probability of each row of masked logits, (R, n)."""
+    """Return the largest probability of each row of masked logits, (R, n); 0 where it is none."""
     scores = values.float()
-    peaks: list[float] = (scores.amax(dim=-1) - scores.logsumexp(dim=-1)).exp().tolist()  # (R,)
-    return peaks
+    peaks = (scores.amax(dim=-1) - scores.logsumexp(dim=-1)).exp()  # (R,)
+    found: list[float] = peaks.nan_to_num(0.0).tolist()
+    return found
 
 
 def next_best(row: Tensor, columns: Tensor | None, best: int, count: int) -> list[Choice]:
@@ -116,7 +128,7 @@ def draw_choices(drawn_from: Distribution, count: int, random: Random) -> list[C
             kept = tokens != choices[-1].token
             tokens, probabilities = tokens[kept], probabilities[kept]
             probabilities = probabilities / probabilities.sum()
-        place = draw_place(probabilities, random.random())
+        place = draw(probabilities, random.random())
         choices.append(
             Choice(
                 int(tokens[place]),
@@ -128,31 +140,6 @@ def draw_choices(drawn_from: Distribution, count: int, random: Random) -> list[C
     return choices
 
 
-def draw_place(probabilities: Tensor, point: float) -> int:
-    """Return the place of (N,) float64 probabilities that a point in [0, 1) falls into."""
-    cumulative = probabilities.cumsum(dim=0)  # (N,)
-    place = int(torch.searchsorted(cumulative, point * cumulative[-1], right=True))
-    return min(place, len(probabilities) - 1)  # should the point be rounded up to the sum
-
-
-# What follows stands in for `Sampler.distribution` and a public seed, until the sampler has them.
-def distribution(
-    sampler: Sampler, logits: Tensor, mask: Tensor | None, tokens: Tensor | None
-) -> Distribution:
-    """Return what a sampler draws from: ids, ascending, and probabilities above zero.
-
-    Args:
-        sampler: not greedy.
-        logits: (V,) or (n,), masked.
-        mask: (W,) int32 on the same device, or None.
-        tokens: (n,) int64, ascending, the ids of the columns, or None.
-    """
-    ids, scores = allowed_scores(logits, mask, tokens)  # (N,) both
-    probabilities = warp(scores.double(), sampler.options).softmax(dim=-1)
-    kept = probabilities > 0
-    return ids[kept], probabilities[kept]
-
-
 def random_of(job: Job, name: str) -> Random:
     """Make the random numbers of a drafter for a job: repeatable, and apart from the job's own."""
-    return Random(f"{name} {job.sampler._seed}")
+    return Random(f"{name} {job.sampler.stream.seed}")

@@ -8,13 +8,14 @@ from random import Random
 
 from torch import Tensor
 
-from guided.decoding.drafts.assistant_choice import CLASSES, Choice
+from guided.decoding.drafts.assistant_choice import CLASSES, Choice, Wish
 from guided.decoding.drafts.assistant_sequences import Held
 from guided.decoding.drafts.draft import Draft
 from guided.decoding.job import Job
 from guided.decoding.writing import only_ends
 from guided.errors import GuidedError
 from guided.grammar import Matcher
+from guided.sampling import Sampler
 from guided.vocabulary import Vocabulary
 
 
@@ -29,7 +30,8 @@ class Line:
         pending: tokens that the model has not seen yet; the logits after the last of them give the
             next token.
         matcher: at the end of the draft; None: the text is free.
-        random: what tokens are drawn by.
+        sampler: how tokens are chosen at the end of the draft.
+        random: what they are drawn by.
         draft: so far.
         sure: the product of the probabilities along it.
         end: the place of its last token.
@@ -41,11 +43,17 @@ class Line:
     most: int
     pending: list[int]
     matcher: Matcher | None
+    sampler: Sampler
     random: Random
     draft: Draft = field(default_factory=Draft)
     sure: float = 1.0
     end: int = -1
     is_open: bool = True
+
+    def wish(self, branches: int) -> Wish:
+        """Say what is to be chosen next: several tokens where the draft begins."""
+        count = 1 if self.draft.tokens else branches
+        return Wish(self.sampler, self.random, count, self.matcher is None)
 
     def add(self, choices: Sequence[Choice], ends: Container[int], floor: float) -> None:
         """Add choices side by side, and go on behind the first of them.
@@ -101,6 +109,8 @@ class Line:
     def _append(self, token: int) -> None:
         self.pending.append(token)
         self.held.drafted.append(token)
+        if self.sampler is not self.job.sampler:
+            self.sampler.observe(token)
         if len(self.draft) >= self.most:
             self.is_open = False
 

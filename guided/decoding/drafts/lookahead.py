@@ -39,8 +39,9 @@ class LookaheadDrafter:
     The class of a token is 8 * min(rank, 7) + min(depth, 7): rank counts the sequences that were
     added later, depth the tokens of the draft before it.
 
-    Memory: `most_each` sequences for a first token and `most` in all, for all jobs together; those
-    go first that were not added again for the longest time. Of a job, `width` columns.
+    Memory: `most_each` sequences for a first token and `most` in all, for all jobs together, of
+    some 0.2 kB each; those go first that were not added again for the longest time. Of a job,
+    `width` columns.
 
     Args:
         texts: tokens of texts like those that will be written.

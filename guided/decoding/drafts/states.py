@@ -32,7 +32,7 @@ class StatesDrafter:
     not proposed: nothing comes after them that a model could be asked for beforehand.
 
     Memory: `most_states` places (a state, alone or with a token before it) of all automata
-    together, of some 0.7 kB each, with at most 16 tokens each; those not counted at for the longest
+    together, of 0.5 to 1 kB each, with at most 16 tokens each; those not counted at for the longest
     time go first. Counts are halved at 256.
 
     Args:

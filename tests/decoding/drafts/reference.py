@@ -23,12 +23,14 @@ def new_job(
     matcher = None
     if pattern is not None:
         matcher = Grammar.from_regex(pattern).compile(model.vocabulary).matcher()
-    return Job(
+    job = Job(
         prompt=model.tokenizer(prompt)["input_ids"],
         max_tokens=max_tokens,
         sampler=Sampler(sampling or Sampling()),
         matcher=matcher,
     )
+    job.sampler.begin(job.prompt, model.vocabulary.eos)
+    return job
 
 
 def write(job: Job, tokens: list[int]) -> None:
@@ -97,3 +99,18 @@ def probabilities(
         kept = [place for place in kept if weights[place] >= options.min_p * weights[kept[0]]]
     total = sum(weights[kept])
     return {tokens[place]: float(weights[place] / total) for place in sorted(kept)}
+
+
+def penalized(
+    logits: NDArray[np.float64], prompt: list[int], written: list[int], options: Sampling
+) -> NDArray[np.float64]:
+    """Logits with the penalties for what stands in the text, one token after the other."""
+    scores = logits.copy()
+    for token in range(len(scores)):
+        repetition = options.repetition_penalty or 1.0
+        if token in prompt or token in written:
+            scores[token] *= repetition if scores[token] < 0 else 1 / repetition
+        count = written.count(token)
+        scores[token] -= (options.frequency_penalty or 0.0) * count
+        scores[token] -= (options.presence_penalty or 0.0) * (count > 0)
+    return scores

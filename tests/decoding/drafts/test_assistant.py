@@ -3,15 +3,18 @@
 from __future__ import annotations
 
 import random
+from collections import Counter
 from collections.abc import Sequence
+from dataclasses import replace
 
 import pytest
 import torch
 
-from guided.decoding import Job, Model, load
-from guided.decoding.drafts import Draft
+from guided.decoding import Job, Loop, Model, load
+from guided.decoding.drafts import Draft, Drafter
 from guided.decoding.drafts.assistant import AssistantDrafter
 from guided.decoding.models import Allowed, Logits, Piece
+from guided.decoding.runners import open_runner
 from guided.errors import GuidedError
 from guided.sampling import Sampling
 from guided.vocabulary import Vocabulary
@@ -20,9 +23,11 @@ from tests.decoding.drafts.reference import (
     greedy_draft,
     last_logits,
     new_job,
+    penalized,
     probabilities,
     write,
 )
+from tests.decoding.simple_drafters import EagerPace
 from tests.decoding.tiny_model import tiny_network, tiny_tokenizer
 
 DATE = "[0-9]{4}-[0-9]{2}-[0-9]{2}"
@@ -74,7 +79,7 @@ def test_a_draft_leaves_the_job_as_it_is(drafter: AssistantDrafter, model: Model
     assert job.history == history
     assert job.matcher is not None
     assert job.matcher.tokens == []
-    assert job.sampler._generator is None  # its own random numbers were not touched
+    assert job.sampler.stream.counter == 0
     assert torch.equal(torch.get_rng_state(), torch_state)
 
 
@@ -168,6 +173,57 @@ def test_tokens_are_drawn_from_the_distribution_that_is_given(
         if matcher is not None:
             matcher.accept(token)
     assert drawn > 2
+
+
+@pytest.mark.parametrize(
+    "options",
+    [
+        Sampling(temperature=1.5, repetition_penalty=1.6, seed=3),
+        Sampling(temperature=1.5, presence_penalty=1.5, frequency_penalty=0.5, seed=3),
+    ],
+    ids=str,
+)
+def test_penalties_count_what_was_drafted(
+    drafter: AssistantDrafter, model: Model, assistant: Model, options: Sampling
+) -> None:
+    job = new_job(model, "Hello", "[ab ]{30}", options)
+    write(job, model.tokenizer("abba")["input_ids"])
+    written, seen = list(job.tokens), list(job.prompt)
+    [draft] = drafter.propose([job], [9])
+    matcher = job.matcher.fork() if job.matcher else None
+    for token, given in zip(draft.tokens, draft.distributions, strict=True):
+        logits = last_logits(assistant, seen + written)
+        logits = penalized(logits, seen, written, options)
+        wanted = probabilities(logits, allowed(matcher, 320), options)
+        assert given is not None
+        assert given[0].tolist() == sorted(wanted)
+        assert given[1].tolist() == pytest.approx(list(wanted.values()), rel=1e-4, abs=1e-9)
+        written.append(token)
+        assert matcher is not None
+        matcher.accept(token)
+    assert len(draft) == 9
+    assert job.tokens == written[:-9]
+
+
+def test_a_greedy_draft_heeds_penalties(
+    drafter: AssistantDrafter, model: Model, assistant: Model
+) -> None:
+    options = Sampling(temperature=0.0, presence_penalty=2.0, min_tokens=6)
+    job = new_job(model, "Hello", "[a-f]{1,30}", options)
+    [draft] = drafter.propose([job], [9])
+    written: list[int] = []
+    assert job.matcher is not None
+    matcher = job.matcher.fork()
+    for token in draft.tokens:
+        logits = penalized(last_logits(assistant, job.prompt + written), [], written, options)
+        tokens = allowed(matcher, 320)
+        if len(written) < 6:
+            tokens = [other for other in tokens if other != 1]
+        assert token == max(tokens, key=lambda other: float(logits[other]))
+        matcher.accept(token)
+        written.append(token)
+    assert len(draft) >= 6
+    assert job.sampler.choose(torch.zeros(320)) == 0  # it counts none of them as written
 
 
 def test_a_draft_follows_the_distribution(drafter: AssistantDrafter, model: Model) -> None:
@@ -407,6 +463,77 @@ def test_a_draft_ends_with_the_context(model: Model) -> None:
     job = new_job(model, "x" * 13)
     assert [len(draft) for draft in drafter.propose([job], [20])] == [4]
     assert [len(draft) for draft in drafter.propose([new_job(model, "x" * 17)], [20])] == [0]
+
+
+# In the loop.
+
+
+def run(model: Model, drafters: tuple[Drafter, ...], jobs: list[Job]) -> Loop:
+    """Run jobs over a model to their end."""
+    loop = Loop(open_runner(model, memory=1 << 24), model.vocabulary, max_batch=8, token_budget=64)
+    loop.speculator.pace = EagerPace()
+    for job in jobs:
+        job.drafters = drafters
+        loop.add(job)
+    while not loop.is_idle:
+        assert loop.step()
+    return loop
+
+
+@pytest.mark.parametrize("branches", [1, 2])
+def test_greedy_texts_are_what_they_are_without_drafts(
+    model: Model, assistant: Model, branches: int
+) -> None:
+    def jobs() -> list[Job]:
+        prompts = ("Hello", "abc abc", "1")
+        return [new_job(model, prompt, pattern) for prompt in prompts for pattern in (None, RECORD)]
+
+    plain, drafted = jobs(), jobs()
+    drafter = AssistantDrafter(assistant, model, branches=branches)
+    run(model, (), plain)
+    run(model, (drafter,), drafted)
+    assert [job.tokens for job in drafted] == [job.tokens for job in plain]
+    assert [job.finish_reason for job in drafted] == [job.finish_reason for job in plain]
+    assert pages_in_use(drafter) <= 1  # the last job may not have been observed to its end
+
+
+def test_a_good_assistant_saves_forwards(model: Model) -> None:
+    """Here one with the weights of the model."""
+    twin = load(tiny_network(), tiny_tokenizer())
+    drafter = AssistantDrafter(twin, model, floor=0.0)
+    [plain, drafted] = [new_job(model, "Hello", "[a-z]{40}") for _ in range(2)]
+    steps = run(model, (), [plain]).totals.steps
+    assert run(model, (drafter,), [drafted]).totals.steps < steps / 4
+    assert drafted.tokens == plain.tokens
+
+
+@pytest.mark.parametrize("branches", [1, 3])
+def test_sampled_texts_have_the_distribution_of_the_model(
+    model: Model, assistant: Model, branches: int
+) -> None:
+    """All texts of a small grammar, by chi-square with 8 degrees of freedom at 0.001."""
+    options = Sampling(temperature=4.0)
+    first = new_job(model, "Hello", "[def][def]", options)
+    assert first.matcher is not None
+    expected: dict[tuple[int, ...], float] = {}
+    for one in allowed(first.matcher, 320):
+        fork = first.matcher.fork()
+        fork.accept(one)
+        chance = probabilities(
+            last_logits(model, first.prompt), allowed(first.matcher, 320), options
+        )[one]
+        then = probabilities(last_logits(model, [*first.prompt, one]), allowed(fork, 320), options)
+        expected |= {(one, other): 300 * chance * then[other] for other in then}
+    assert len(expected) == 9
+    drafter = AssistantDrafter(assistant, model, branches=branches)
+    jobs = [
+        new_job(model, "Hello", "[def][def]", replace(options, seed=seed)) for seed in range(300)
+    ]
+    run(model, (drafter,), jobs)
+    counts = Counter(tuple(job.tokens) for job in jobs)
+    assert set(counts) <= set(expected)
+    assert sum((counts[pair] - e) ** 2 / e for pair, e in expected.items()) < 26.1
+    assert sum(job.timings.accepted for job in jobs) > 50
 
 
 # Who may be an assistant.

@@ -7,12 +7,16 @@ from pathlib import Path
 
 import pytest
 
-from guided.decoding import Job, Model, load
+from guided.decoding import Job, Loop, Model, load
+from guided.decoding.drafts import Drafter
 from guided.decoding.drafts.assistant import AssistantDrafter
+from guided.decoding.models.first_layers import first_layers
+from guided.decoding.runners import open_runner
 from guided.sampling import Sampler, Sampling
 from tests.decoding.drafts.reference import allowed, greedy_draft, new_job, write
 from tests.decoding.models.families import tiny_model
 from tests.decoding.models.test_first_layers import as_model
+from tests.decoding.simple_drafters import EagerPace
 from tests.decoding.tiny_model import tiny_network, tiny_tokenizer
 
 PATTERNS = [
@@ -111,3 +115,35 @@ def test_jobs_come_and_go(model: Model, seed: int, steps: int, pages: int) -> No
     drafter.propose([], [])
     stats = drafter.runner.stats()
     assert stats.free + stats.cached == pages
+
+
+@pytest.mark.nightly
+@pytest.mark.model
+def test_the_first_layers_of_the_default_model_change_nothing() -> None:
+    """And the more of them draft, the more of what they draft is accepted."""
+    whole = load()
+    wanted = written(whole, ())
+    accepted = []
+    for count in (10, 28):
+        drafter = AssistantDrafter(first_layers(whole, count), whole, name="layers", floor=0.0)
+        jobs = written(whole, (drafter,))
+        assert [job.tokens for job in jobs] == [job.tokens for job in wanted]
+        drafted = sum(job.timings.drafted for job in jobs)
+        accepted.append(sum(job.timings.accepted for job in jobs) / drafted)
+    assert accepted[0] < accepted[1]
+
+
+def written(model: Model, drafters: tuple[Drafter, ...]) -> list[Job]:
+    """Run two greedy jobs to their ends."""
+    loop = Loop(open_runner(model), model.vocabulary, max_batch=2, token_budget=256)
+    loop.speculator.pace = EagerPace()
+    pattern = r'\{"name": "[A-Z][a-z ]{2,20}", "year": [0-9]{4}\}'
+    jobs = [
+        new_job(model, f"{name} as JSON: ", pattern) for name in ("Ada Lovelace", "Alan Turing")
+    ]
+    for job in jobs:
+        job.drafters = drafters
+        loop.add(job)
+    while not loop.is_idle:
+        assert loop.step()
+    return jobs

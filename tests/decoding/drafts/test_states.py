@@ -126,6 +126,45 @@ def test_the_likeliest_way_goes_first() -> None:
     assert sorted(both) == [encode("xac"), encode("ybc")]
 
 
+def shares(came: list[tuple[int, int, int]], state: int, previous: int) -> dict[int, float]:
+    """The share of each token in a state after a token, by counting all that came."""
+    here = [token for at, before, token in came if (at, before) == (state, previous)]
+    here = here or [token for at, _, token in came if at == state]
+    kinds = set(here)
+    return {
+        token: (here.count(token) + 1 / 2) / (len(here) + (len(kinds) + 1) / 2) for token in kinds
+    }
+
+
+@pytest.mark.parametrize("pattern", [LIST, "[ab]*c?", r'(\{"a":(true|12)\})*'])
+@pytest.mark.parametrize("floor", [0.1, 0.3, 0.6])
+def test_counting_all_that_came_gives_the_same(pattern: str, floor: float) -> None:
+    random = Random(pattern)
+    drafter, automaton = StatesDrafter(floor), automaton_of(pattern)
+    came: list[tuple[int, int, int]] = []
+    for _ in range(30):
+        job = job_of([random.randrange(2)], automaton.matcher())
+        matcher = job.matcher
+        assert matcher is not None
+        while not matcher.is_terminated and len(job.tokens) < 20:
+            draft = ask(drafter, job, 12)
+            states = [matcher.state(), *matcher.states_after(draft.tokens, draft.parents)]
+            assert min(states) >= 0
+            before = [job.history[-1], *draft.tokens]
+            for place, parent in enumerate(draft.parents):
+                likely = shares(came, states[parent + 1], before[parent + 1])
+                assert draft.classes[place] == min(9, int(10 * likely[draft.tokens[place]]))
+            if len(draft) < 12:  # nothing is missing
+                for place in range(-1, len(draft)):
+                    likely = shares(came, states[place + 1], before[place + 1])
+                    wanted = {n for n, share in likely.items() if share >= floor and n != END}
+                    children = zip(draft.tokens, draft.parents, strict=True)
+                    assert {token for token, parent in children if parent == place} == wanted
+            token = random.choice(matcher.allowed_tokens())
+            came.append((matcher.state(), job.history[-1], token))
+            write(drafter, job, [token])
+
+
 def test_automata_do_not_share_counts() -> None:
     drafter = StatesDrafter()
     learn(drafter, automaton_of("x[yz]"), "xy")
