@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from guided.decoding.drafts.forced import ForcedDrafter
+from guided.decoding.drafts.forced import UNSEEN, ForcedDrafter
 from guided.grammar import Grammar, Matcher
 from guided.vocabulary import Vocabulary
 from tests.decoding.drafts.asking import ask, job_of, write
@@ -40,7 +40,7 @@ def test_what_must_come_is_proposed(pattern: str, before: str, most: int, forced
     draft = ask(drafter, job, most)
     assert draft.tokens == encode(forced)
     assert draft.parents == list(range(-1, len(draft) - 1))
-    assert set(draft.classes) <= {0}
+    assert set(draft.classes) <= {UNSEEN}
 
 
 def test_a_special_token_is_proposed_too() -> None:
@@ -50,3 +50,26 @@ def test_a_special_token_is_proposed_too() -> None:
 
 def test_a_free_text_has_none() -> None:
     assert len(ask(ForcedDrafter(), job_of([0]))) == 0
+
+
+def test_habits_of_the_model_are_followed() -> None:
+    grammar = Grammar.from_regex('(\\{"abc":true\\}){3}')
+    drafter = ForcedDrafter()
+    job = job_of([0], matcher_of(grammar))
+    habit = [token for letter in '{"abc' for token in encode(letter)]
+    habit += encode('":true}')
+    assert ask(drafter, job, 20).tokens[:3] == encode('{"abc')
+    for token in habit:
+        ask(drafter, job, 20)
+        write(drafter, job, [token])
+    draft = ask(drafter, job, len(habit))
+    assert draft.tokens == habit
+    assert set(draft.classes) == {9}
+
+
+def test_what_does_not_fit_is_not_written_in_its_place() -> None:
+    """A habit is of a token, which may stand in a text where the other one cannot come."""
+    drafter = ForcedDrafter()
+    drafter._count(encode("12")[0], encode("x")[0])
+    job = job_of([0], matcher_of(Grammar.from_regex("12true")))
+    assert ask(drafter, job, 4).tokens == encode("12true")
