@@ -17,6 +17,7 @@ from typing import Any
 
 import torch
 from torch import Tensor
+from transformers import PreTrainedModel
 
 import guided
 from guided.sampling import warp
@@ -61,13 +62,17 @@ BINS = [0.0, 0.5, 1.0, 2.0, 3.0, 4.0, 5.0, 6.0, 8.0]  # of entropy, in nats
 def next_logits(model: guided.Model, text: str) -> Tensor:
     """Return the logits after each token of a text, (T, V) float64."""
     tokens = torch.tensor([model.tokenizer.encode(text)])
+    assert isinstance(model.network, PreTrainedModel)
     with torch.inference_mode():
-        return model.network(input_ids=tokens).logits[0].double()
+        logits: Tensor = model.network(input_ids=tokens).logits[0]
+    return logits.double()
 
 
 def entropies(logits: Tensor) -> Tensor:
     """Return the entropy of each row in nats: (T, V) -> (T,)."""
-    return torch.distributions.Categorical(logits=logits).entropy()  # type: ignore[no-untyped-call]
+    chances = logits.softmax(-1)
+    surprises: Tensor = -torch.special.xlogy(chances, chances)  # (T, V), weighted
+    return surprises.sum(-1)
 
 
 def cut(logits: Tensor, temperature: float, option: Mapping[str, Any]) -> tuple[Tensor, Tensor]:
@@ -148,7 +153,7 @@ def plot_odd(axes: Any, found: dict[str, list[dict[str, Any]]], entropy: Tensor)
 def plot_examples(figure: Any, rows: Mapping[str, Tensor]) -> dict[str, Any]:
     """Draw the most likely tokens of two prompts, and how far each cut goes; return the numbers."""
     numbers = {}
-    places = torch.logspace(0, 3.5, 80).long().unique()  # ranks that are drawn, from 1 on
+    places = torch.tensor(sorted({int(10 ** (step / 23)) for step in range(80)}))  # ranks from 1
     drawings = figure.subplots(1, len(rows), sharey=True)
     for axes, (prompt, logits) in zip(drawings, rows.items(), strict=True):
         likely = logits.softmax(-1).sort(descending=True).values
