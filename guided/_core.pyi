@@ -242,6 +242,14 @@ class Matcher:
     def accept_bytes(self, data: bytes) -> None:
         """Go on by bytes instead of tokens (counts as one token for rollback); TokenRejected if impossible."""
     def accepted_prefix(self, tokens: Sequence[int]) -> int: ...
+    def states_after(
+        self, tokens: Sequence[int], parents: Sequence[int] | None = None
+    ) -> list[int]:
+        """Return the number of the state after each token of a draft, -1 where it is not allowed.
+
+        `parents`: for each token the place of the one before it, which comes earlier; -1: the text so
+        far. None: each follows the one before it. Nothing changes.
+        """
     def rollback(self, count: int) -> None: ...
     def allowed_tokens(self) -> list[int]: ...
     def forced_token(self) -> int | None:
@@ -251,6 +259,9 @@ class Matcher:
     def forced_bytes(self) -> bytes: ...
     def row_id(self) -> int:
         """Number of the mask row of this state: equal numbers, equal rows, within one vocabulary."""
+    @property
+    def has_mask(self) -> bool:
+        """Whether the mask of this state is known, so that `fill_mask` is a copy."""
     @property
     def is_complete(self) -> bool: ...
     @property
@@ -262,8 +273,22 @@ class Matcher:
     def describe(self) -> list[str]:
         """The heads of the state as text, for `guided explain` and tests."""
 
-def fill_masks(matchers: Sequence[Matcher], mask: Any, threads: int = 0) -> None:
-    """Fill row b of `mask` ((B, W) int32, CPU, rows contiguous) from matchers[b], in threads, without the GIL."""
+def fill_masks(
+    matchers: Sequence[Matcher],
+    mask: Any,
+    threads: int = 0,
+    drafts: Sequence[tuple[Sequence[int], Sequence[int] | None]] | None = None,
+    only_known: bool = False,
+) -> bool:
+    """Fill row b of `mask` ((B, W) int32, CPU, rows contiguous) from matchers[b], in threads, without the GIL.
+
+    With `drafts`, a tree of tokens and parents for each matcher as `Matcher.states_after` takes it, the row of
+    each matcher is followed by those that hold after the tokens of its draft, in their order: B + all draft
+    tokens rows. Rows after a token that is not allowed are 0. The matchers stay where they are.
+
+    With `only_known` nothing is written, and False returned, if a row is not known yet and would have to be
+    made; what is known is copied in a microsecond or so.
+    """
 
 def apply_mask_cpu(
     logits: int,

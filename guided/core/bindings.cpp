@@ -476,21 +476,67 @@ void accept_all(Matcher& m, nb::handle sequence) {
     }
 }
 
-void fill_masks_py(nb::handle matchers, nb::handle mask, int threads) {
+Draft read_draft(nb::handle tokens, nb::handle parents) {
+    Draft draft{token_list(tokens), {}};
+    int64_t last = -1;
+    if (parents.is_none())
+        while (draft.parents.size() < draft.tokens.size()) draft.parents.push_back(last++);
+    else
+        for (nb::handle item : nb::iter(parents)) {
+            int64_t parent;
+            if (!nb::try_cast<int64_t>(item, parent)) throw nb::type_error("a parent is an int");
+            if (parent < -1 || parent > last++)
+                throw std::invalid_argument("a parent is -1 or the place of a token before it");
+            draft.parents.push_back(parent);
+        }
+    if (draft.parents.size() != draft.tokens.size())
+        throw std::invalid_argument("a draft has a parent for each of its tokens");
+    return draft;
+}
+
+std::vector<int64_t> states_after(Matcher& m, nb::handle tokens, nb::handle parents) {
+    Draft draft = read_draft(tokens, parents);
+    std::vector<int64_t> states;
+    nb::gil_scoped_release release;
+    for (uint32_t state : m.states_of(draft))
+        states.push_back(state == kNone ? -1 : int64_t{state});
+    return states;
+}
+
+std::vector<Matcher*> matcher_list(nb::handle matchers) {
     std::vector<Matcher*> list;
     for (nb::handle item : nb::iter(matchers)) {
         if (!nb::isinstance<Matcher>(item))
             throw nb::type_error("fill_masks takes a sequence of matchers");
         list.push_back(nb::cast<Matcher*>(item));
-    }
-    uint32_t words = list.empty() ? 0 : list[0]->machine().vocabulary().words();
-    for (Matcher* m : list)
-        if (m->machine().vocabulary().words() != words)
+        if (list.back()->machine().vocabulary().words() != list[0]->machine().vocabulary().words())
             throw std::invalid_argument("the matchers are over vocabularies of different sizes");
-    if (list.empty()) return;
-    Words block(mask, "the mask does not fit", 2, static_cast<int64_t>(list.size()), words);
+    }
+    return list;
+}
+
+bool fill_masks_py(nb::handle matchers, nb::handle mask, int threads, nb::handle drafts,
+                   bool only_known) {
+    std::vector<Matcher*> list = matcher_list(matchers);
+    std::vector<Draft> trees;
+    size_t rows = list.size();
+    if (!drafts.is_none()) {
+        for (nb::handle item : nb::iter(drafts)) {
+            nb::object pair = nb::borrow(item);
+            if (!nb::isinstance<nb::tuple>(pair) || nb::len(pair) != 2)
+                throw nb::type_error("a draft is a pair of tokens and parents");
+            trees.push_back(read_draft(pair[0], pair[1]));
+            rows += trees.back().tokens.size();
+        }
+        if (trees.size() != list.size())
+            throw std::invalid_argument("there is a draft for each matcher, maybe an empty one");
+    }
+    if (list.empty()) return true;
+    uint32_t words = list[0]->machine().vocabulary().words();
+    Words block(mask, "the mask does not fit", 2, static_cast<int64_t>(rows), words);
+    auto stride = static_cast<size_t>(block.stride);
     nb::gil_scoped_release release;
-    fill_masks(list, block.data, static_cast<size_t>(block.stride), threads);
+    return fill_masks(list, trees, block.data, stride, threads, only_known);
 }
 
 nb::dict stats_of(Automaton& a) {
@@ -763,6 +809,7 @@ void bind_matcher(nb::module_& m) {
                 return m.accepted_prefix(list);
             },
             "tokens"_a)
+        .def("states_after", &states_after, "tokens"_a, "parents"_a = nb::none())
         .def("rollback", &Matcher::rollback, "count"_a)
         .def("allowed_tokens", [](Matcher& m) { return m.row().list(); })
         .def("forced_token",
@@ -780,6 +827,7 @@ void bind_matcher(nb::module_& m) {
              })
         .def("forced_bytes", [](Matcher& m) { return as_bytes(m.forced_bytes()); })
         .def("row_id", [](Matcher& m) { return m.row().id; })
+        .def_prop_ro("has_mask", &Matcher::knows_row)
         .def_prop_ro("is_complete", &Matcher::is_complete)
         .def_prop_ro("is_terminated", &Matcher::is_terminated)
         .def_prop_ro("tokens", &Matcher::tokens)
@@ -797,7 +845,8 @@ NB_MODULE(_core, m) {
     bind_vocabulary(m);
     bind_automaton(m);
     bind_matcher(m);
-    m.def("fill_masks", &fill_masks_py, "matchers"_a, "mask"_a, "threads"_a = 0);
+    m.def("fill_masks", &fill_masks_py, "matchers"_a, "mask"_a, "threads"_a = 0,
+          "drafts"_a = nb::none(), "only_known"_a = false);
     m.def("apply_mask_cpu", &apply_mask_py, "logits"_a, "dtype"_a, "batch"_a, "width"_a, "stride"_a,
           "mask"_a, "words"_a, "mask_stride"_a, "threads"_a);
 }

@@ -59,25 +59,42 @@ std::string Matcher::forced_bytes() {
     return forced;
 }
 
-void fill_masks(std::span<Matcher* const> matchers, uint32_t* mask, size_t stride, int threads) {
+std::vector<uint32_t> Matcher::states_of(const Draft& draft) {
+    std::vector<uint32_t> states;
+    for (size_t i = 0; i < draft.tokens.size(); ++i) {
+        int64_t parent = draft.parents[i];
+        uint32_t at = parent < 0 ? state() : states[static_cast<size_t>(parent)];
+        states.push_back(at == kNone ? kNone : machine_->next(at, draft.tokens[i]));
+    }
+    return states;
+}
+
+namespace {
+
+struct Place {  // what a row of masks is for
+    Machine* machine;
+    uint32_t state;  // kNone: nothing is allowed
+};
+
+void fill_places(std::span<const Place> places, uint32_t* mask, size_t stride, int threads) {
     // Rows that are known are a copy of a few kilobytes: threads are worth their start only for
     // those that must be made.
+    auto fill = [&](size_t i) {
+        Machine& m = *places[i].machine;
+        m.row(places[i].state).fill(mask + i * stride, m.vocabulary().words());
+    };
     std::vector<size_t> unknown;
-    for (size_t i = 0; i < matchers.size(); ++i) {
-        Machine& m = matchers[i]->machine();
-        if (m.knows_row(matchers[i]->state()))
-            m.row(matchers[i]->state()).fill(mask + i * stride, m.vocabulary().words());
+    for (size_t i = 0; i < places.size(); ++i) {
+        const Machine& m = *places[i].machine;
+        if (places[i].state == kNone) std::fill_n(mask + i * stride, m.vocabulary().words(), 0u);
+        else if (m.knows_row(places[i].state)) fill(i);
         else unknown.push_back(i);
     }
-    auto fill = [&](size_t i) {
-        Machine& m = matchers[i]->machine();
-        matchers[i]->row().fill(mask + i * stride, m.vocabulary().words());
-    };
     size_t workers =
         threads > 0 ? static_cast<size_t>(threads) : std::thread::hardware_concurrency();
     // Rows of one automaton are made under its lock, so only different automata share the work.
     std::vector<const Machine*> machines;
-    for (size_t i : unknown) machines.push_back(&matchers[i]->machine());
+    for (size_t i : unknown) machines.push_back(places[i].machine);
     std::sort(machines.begin(), machines.end());
     size_t different =
         static_cast<size_t>(std::unique(machines.begin(), machines.end()) - machines.begin());
@@ -102,6 +119,24 @@ void fill_masks(std::span<Matcher* const> matchers, uint32_t* mask, size_t strid
     work();
     for (auto& t : pool) t.join();
     if (failure) std::rethrow_exception(failure);
+}
+
+}  // namespace
+
+bool fill_masks(std::span<Matcher* const> matchers, std::span<const Draft> drafts, uint32_t* mask,
+                size_t stride, int threads, bool only_known) {
+    std::vector<Place> places;
+    for (size_t i = 0; i < matchers.size(); ++i) {
+        Machine* machine = &matchers[i]->machine();
+        places.push_back({machine, matchers[i]->state()});
+        if (drafts.empty()) continue;
+        for (uint32_t state : matchers[i]->states_of(drafts[i])) places.push_back({machine, state});
+    }
+    if (only_known)
+        for (const Place& p : places)
+            if (p.state != kNone && !p.machine->knows_row(p.state)) return false;
+    fill_places(places, mask, stride, threads);
+    return true;
 }
 
 }  // namespace guided

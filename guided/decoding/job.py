@@ -7,10 +7,13 @@ from collections.abc import Callable
 from concurrent.futures import Future
 from dataclasses import dataclass, field
 from time import perf_counter
-from typing import Any, Literal, TypeAlias
+from typing import TYPE_CHECKING, Any, Literal, TypeAlias
 
 from guided.grammar import Matcher
 from guided.sampling import Sampler
+
+if TYPE_CHECKING:
+    from guided.decoding.drafts import Drafter
 
 FinishReason: TypeAlias = Literal["stop", "length", "timeout", "cancelled"]
 
@@ -32,6 +35,7 @@ class Timings:
         batch: the most sequences in one of them.
         cached: tokens of the prompt that an earlier sequence had left in the cache.
         preemptions: how often its pages were taken, so that its tokens had to be run again.
+        drafted, accepted: tokens that were guessed and checked, and those that the model agreed to.
     """
 
     submitted: float = field(default_factory=perf_counter)
@@ -48,9 +52,11 @@ class Timings:
     batch: int = 0
     cached: int = 0
     preemptions: int = 0
+    drafted: int = 0
+    accepted: int = 0
 
 
-@dataclass(slots=True, eq=False)
+@dataclass(slots=True, eq=False, weakref_slot=True)
 class Job:
     """One sequence: what was asked, and what has come so far.
 
@@ -70,6 +76,7 @@ class Job:
         is_complete: whether the text may end where it does; a text that was cut may happen to.
         error: why it failed, or None.
         cancelled: set by anybody to have it given up at the next step.
+        drafters: guess its next tokens; none: it writes a token a forward.
     """
 
     prompt: list[int]
@@ -86,6 +93,7 @@ class Job:
     is_complete: bool = False
     error: BaseException | None = None
     cancelled: bool = False
+    drafters: tuple[Drafter, ...] = ()
     timings: Timings = field(default_factory=Timings)
     notes: dict[object, Any] = field(default_factory=dict)  # of drafters, by drafter
     arrival: int = 0  # counted by the loop
@@ -119,6 +127,8 @@ class Job:
             self.timings.first_token = perf_counter() - self.timings.submitted
         self.history.extend(tokens)
         self.tokens.extend(tokens)
+        for token in tokens:
+            self.sampler.observe(token)
 
     def finish(self, reason: FinishReason) -> None:
         """Note why it is over."""

@@ -5,16 +5,17 @@ from __future__ import annotations
 import math
 from collections import deque
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from time import perf_counter
 
+from guided.decoding.drafts.speculation import Speculator
 from guided.decoding.job import Job
-from guided.decoding.masking import MaskFiller, StepMasks
-from guided.decoding.models import Logits, OutOfPages, Runner
+from guided.decoding.masking import MaskFiller, Rows
+from guided.decoding.models import OutOfPages, Runner
 from guided.decoding.scheduler import Scheduler, Slice
-from guided.decoding.writing import prepare, take
+from guided.decoding.verify import StepLogits, Verified, verify
+from guided.decoding.writing import prepare
 from guided.errors import LimitError
-from guided.sampling import best_tokens, mask_logits
 from guided.vocabulary import Vocabulary
 
 
@@ -68,6 +69,7 @@ class Loop:
     Attributes:
         capacity: tokens that the cache holds; None where it grows as it must.
         totals: what was done so far.
+        speculator: what drafts tokens for jobs that have drafters.
     """
 
     def __init__(
@@ -78,6 +80,7 @@ class Loop:
         self.scheduler = Scheduler(runner, max_batch=max_batch, token_budget=token_budget)
         self.capacity = runner.room() if runner.stats().pages else None
         self.totals = Totals()
+        self.speculator = Speculator()
         self._filler = MaskFiller(vocabulary, max_batch)
         self._arriving: deque[Job] = deque()
         self._arrivals = 0
@@ -146,6 +149,7 @@ class Loop:
         while self._arriving:
             job = self._arriving.popleft()
             job.arrival = self._arrivals = self._arrivals + 1
+            job.sampler.begin(job.prompt, self.vocabulary.eos)
             self.scheduler.add(job)
             new.append(job)
         return new
@@ -188,9 +192,10 @@ class Loop:
         self._report(job)
 
     def _run(self, slices: Sequence[Slice], start: float) -> None:
-        """Run the model for these slices, and choose a token for those whose turn it is."""
-        writers = [part.job for part in slices if part.logits]
-        masks = self._filler.begin(writers)
+        """Run the model for these slices, and choose the tokens of those whose turn it is."""
+        slices = self._with_drafts(slices)
+        parts = rows_of(slices)
+        masks = self._filler.begin(parts)
         begun = perf_counter()
         try:
             logits = self.runner.run([part.piece() for part in slices], masks.allowed)
@@ -210,22 +215,75 @@ class Loop:
         self.totals.mask_wait_seconds += masks.waited
         for part in slices:
             part.job.seen += part.count
-        tokens = choose(writers, logits, masks)
+        rows = StepLogits(logits, masks.rows, masks.errors)
+        verified = [
+            verify(part.job, part.tree, rows, part.start, self.vocabulary) for part in parts
+        ]
         self._count(slices, start)
-        for job, token in zip(writers, tokens, strict=True):
-            self._take(job, token)
+        self._learn(slices, parts, verified, rows, perf_counter() - start - masks.waited)
+        for rows_of_job, found in zip(parts, verified, strict=True):
+            self._settle_draft(rows_of_job, found)
 
-    def _take(self, job: Job, token: int | Exception) -> None:
-        """Write the token that was chosen, or fail."""
-        if isinstance(token, Exception):
-            self._fail(job, token)
-            return
-        try:
-            take(job, token, self.vocabulary)
-        except Exception as error:
-            self._fail(job, error)
-            return
-        self._report(job)
+    def _with_drafts(self, slices: Sequence[Slice]) -> list[Slice]:
+        """Add what may come next to the slices of those that write, where it is worth its rows."""
+        places = [place for place, part in enumerate(slices) if part.logits]
+        jobs = [slices[place].job for place in places]
+        if not self.runner.drafts or not any(job.drafters for job in jobs):
+            return list(slices)
+        rows = sum(part.count for part in slices)
+        used = self.runner.needs([part.piece() for part in slices])
+        page = max(1, self.runner.stats().page_size)
+        trees = self.speculator.draft(
+            jobs,
+            rows=rows,
+            budget=self.scheduler.budget - rows,
+            room=(self.runner.room() - used) // len(jobs) - page + 1,
+            chains=not self.runner.trees,
+        )
+        drafted = list(slices)
+        for place, tree in zip(places, trees, strict=True):
+            drafted[place] = replace(slices[place], tree=tree)
+        return drafted
+
+    def _learn(
+        self,
+        slices: Sequence[Slice],
+        parts: Sequence[Rows],
+        verified: Sequence[Verified],
+        rows: StepLogits,
+        seconds: float,
+    ) -> None:
+        """Let the speculator see what came of its drafts, and what the step took."""
+        if all(part.logits and part.job.timings.forwards > 1 for part in slices):
+            count = sum(part.count + len(part.tree) for part in slices)
+            self.speculator.pace.note_step(len(slices), count, seconds)
+        for part, found in zip(parts, verified, strict=True):
+            if found.error is not None or not part.job.drafters:
+                continue
+            self.speculator.learn(part.job, part.tree, found.path, found.tokens)
+            if part.tree.branches:
+                learned = range(part.end - part.tree.branches, part.end)
+                self.speculator.see(part.job, [rows.best(row) or 0 for row in learned])
+
+    def _settle_draft(self, part: Rows, found: Verified) -> None:
+        """Let the cache hold what was accepted of a draft, and tell whoever waits for the job."""
+        job, tree, path = part.job, part.tree, found.path
+        assert job.sequence is not None
+        if len(tree):
+            if tree.is_chain:
+                self.runner.rollback(job.sequence, len(tree) - len(path))
+            else:
+                # The piece began with the tokens of the job itself, which all are kept.
+                above = part.count
+                kept = [*range(above), *(above + place for place in path)]
+                self.runner.keep(job.sequence, kept)
+            job.seen += len(path)
+            job.timings.drafted += tree.guesses
+            job.timings.accepted += len(path)
+        if found.error is not None:
+            self._fail(job, found.error)
+        else:
+            self._report(job)
 
     def _count(self, slices: Sequence[Slice], start: float) -> None:
         """Add a step to the statistics of all that took part."""
@@ -243,7 +301,7 @@ class Loop:
             timings.has_logits |= part.logits
             timings.forwards += 1
             timings.batch = max(timings.batch, len(slices))
-            self.totals.rows += part.count
+            self.totals.rows += part.count + len(part.tree)
 
     def _make_room(self, error: OutOfPages) -> None:
         """Put the last job out, as the runner has less room than it said; a single one fails."""
@@ -308,36 +366,14 @@ class Loop:
             job.wake()
 
 
-def choose(jobs: Sequence[Job], logits: Logits, masks: StepMasks) -> list[int | Exception]:
-    """Choose the next token of each job, or say why there is none.
-
-    Args:
-        jobs: R of them.
-        logits: R rows; changed in place.
-        masks: R rows.
-    """
-    if not jobs:
-        return []
-    values, columns, rows = logits.values, logits.tokens, masks.rows
-    if columns is not None:
-        columns = columns.to(values.device)  # (n,)
-    if rows is not None:
-        rows = rows.to(values.device, non_blocking=True)  # (R, W)
-        mask_logits(values, rows, columns)
-    chosen: list[int | Exception] = []
-    for place, best in enumerate(best_tokens(values, columns)):
-        job = jobs[place]
-        if place in masks.errors:
-            chosen.append(masks.errors[place])
-        elif best is not None and job.sampler.options.is_greedy:
-            chosen.append(best)
-        else:
-            mask = None if rows is None or job.matcher is None else rows[place]
-            try:
-                chosen.append(job.sampler.choose(values[place], mask, columns))
-            except Exception as error:
-                chosen.append(error)
-    return chosen
+def rows_of(slices: Sequence[Slice]) -> list[Rows]:
+    """Number the rows of logits of the slices that have some."""
+    parts: list[Rows] = []
+    for part in slices:
+        if part.logits:
+            start = parts[-1].end if parts else 0
+            parts.append(Rows(part.job, part.tree, start, part.count))
+    return parts
 
 
 def too_long(job: Job, capacity: int) -> LimitError:

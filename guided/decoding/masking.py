@@ -4,11 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from concurrent.futures import Future, ThreadPoolExecutor
+from contextlib import suppress
+from dataclasses import dataclass, replace
 from time import perf_counter
 
 from torch import Tensor
 
 from guided._core import fill_masks
+from guided.decoding.drafts.tree import DraftTree
 from guided.decoding.job import Job
 from guided.decoding.writing import count_mask
 from guided.masks import allocate_mask
@@ -20,27 +23,63 @@ FEW = 1 / 16
 ALL = -1  # a word that allows all its 32 tokens
 
 
+@dataclass(frozen=True, slots=True)
+class Rows:
+    """The rows of logits of a job: that after its text, and those after the tokens of its tree.
+
+    Attributes:
+        job: whose.
+        tree: maybe an empty one.
+        start: the first of them among all rows of the step.
+        count: rows of the forward before the tree.
+    """
+
+    job: Job
+    tree: DraftTree
+    start: int
+    count: int
+
+    @property
+    def end(self) -> int:
+        """After the last of them."""
+        return self.start + 1 + len(self.tree)
+
+    @property
+    def masked(self) -> range:
+        """Those that the grammar has a say in: what branches learn from is the model's alone."""
+        return range(self.start, self.start + 1 + self.tree.guesses)
+
+    def draft(self) -> tuple[list[int], list[int]]:
+        """Return the guesses of the tree as tokens and parents."""
+        count = self.tree.guesses
+        return self.tree.tokens[:count], self.tree.parents[:count]
+
+
 class StepMasks:
     """The masks of one step, row by row.
 
     Attributes:
         rows: (R, W) int32 on the CPU, one for each row of logits; a job without a grammar may have
             any token. None if no job has one.
-        errors: what went wrong, by row; the others are not touched by it.
+        errors: what went wrong, by row; the other jobs are not touched by it.
         seconds: how long it took to fill them.
         waited: how long the model had to wait for that.
     """
 
     def __init__(
-        self, jobs: Sequence[Job], rows: Tensor | None, worker: ThreadPoolExecutor
+        self, parts: Sequence[Rows], rows: Tensor | None, worker: ThreadPoolExecutor
     ) -> None:
         self.rows = rows
         self.errors: dict[int, Exception] = {}
         self.seconds = 0.0
         self.waited = 0.0
-        self._jobs = jobs
+        self._count_all = parts[-1].end if parts else 0
+        self._parts = [part for part in parts if part.job.matcher is not None]
+        self._is_whole = rows is not None and len(rows) == sum(
+            len(part.masked) for part in self._parts
+        )
         self._filling: Future[None] | None = None
-        if rows is not None:
+        if rows is not None and not self._fill_known(rows):
             self._filling = worker.submit(self._fill, rows)
 
     def wait(self) -> None:
@@ -57,8 +96,8 @@ class StepMasks:
             for each row (n,) int64, ascending, or None: take all.
         """
         self.wait()
-        everything: list[Tensor | None] = [None] * len(self._jobs)
-        if self.rows is None or any(job.matcher is None for job in self._jobs):
+        everything: list[Tensor | None] = [None] * self._count_all
+        if self.rows is None or not self._is_whole:
             return everything
         found: list[Tensor | None] = []
         left = int(32 * self.rows.shape[1] * FEW)
@@ -70,32 +109,58 @@ class StepMasks:
             found.append(tokens)
         return found
 
+    def _fill_known(self, rows: Tensor) -> bool:
+        """Fill them here and now if all are known: waking a thread takes longer."""
+        start = perf_counter()
+        try:
+            if not self._write(self._parts, rows, only_known=True):
+                return False
+        except Exception:  # it comes again, and is dealt with, in the thread
+            return False
+        self._count(perf_counter() - start)
+        return True
+
     def _fill(self, rows: Tensor) -> None:
         start = perf_counter()
-        places = [place for place, job in enumerate(self._jobs) if job.matcher is not None]
-        matchers = [job.matcher for job in self._jobs if job.matcher is not None]
         try:
-            if len(places) == len(rows):
-                fill_masks(matchers, rows)
-            else:
-                filled = rows.new_empty((len(places), rows.shape[1]))
-                fill_masks(matchers, filled)
-                rows.fill_(ALL)
-                rows[places] = filled
+            self._write(self._parts, rows)
         except Exception:  # one of them; which one is seen by filling them one by one
             self._fill_each(rows)
-        self.seconds = perf_counter() - start
-        for place in places:
-            count_mask(self._jobs[place], self.seconds / len(places))
+        self._count(perf_counter() - start)
+
+    def _write(self, parts: Sequence[Rows], rows: Tensor, *, only_known: bool = False) -> bool:
+        """Fill the rows of some parts, all others with ones."""
+        matchers = [part.job.matcher for part in parts if part.job.matcher is not None]
+        drafts = [part.draft() for part in parts]
+        places = [place for part in parts for place in part.masked]
+        if len(places) == len(rows):
+            return fill_masks(matchers, rows, drafts=drafts, only_known=only_known)
+        filled = rows.new_empty((len(places), rows.shape[1]))
+        if not fill_masks(matchers, filled, drafts=drafts, only_known=only_known):
+            return False
+        rows.fill_(ALL)
+        rows[places] = filled
+        return True
 
     def _fill_each(self, rows: Tensor) -> None:
-        for place, job in enumerate(self._jobs):
+        rows.fill_(ALL)
+        for part in self._parts:
+            block = rows[part.start : part.end]
             try:
-                if job.matcher is not None:
-                    job.matcher.fill_mask(rows[place])
+                self._write([replace(part, start=0)], block)
+                continue
             except Exception as error:
-                self.errors[place] = error
-                rows[place].fill_(ALL)  # its logits are not looked at
+                block.fill_(ALL)  # the logits of these rows are not looked at
+                self.errors.update(dict.fromkeys(part.masked, error))
+            with suppress(Exception):
+                assert part.job.matcher is not None
+                part.job.matcher.fill_mask(rows[part.start])
+                del self.errors[part.start]
+
+    def _count(self, seconds: float) -> None:
+        self.seconds = seconds
+        for part in self._parts:
+            count_mask(part.job, seconds / len(self._parts))
 
 
 class MaskFiller:
@@ -103,17 +168,22 @@ class MaskFiller:
 
     Args:
         vocabulary: the width of the rows.
-        rows: the most rows of a step.
+        rows: of a step, about; more are made room for.
     """
 
     def __init__(self, vocabulary: Vocabulary, rows: int) -> None:
+        self._vocabulary = vocabulary
         self._masks = allocate_mask(rows, vocabulary)  # (rows, W)
         self._worker = ThreadPoolExecutor(1, thread_name_prefix="guided-masks")
 
-    def begin(self, jobs: Sequence[Job]) -> StepMasks:
-        """Begin to fill the masks for these jobs; those of the step before are gone then."""
-        constrained = any(job.matcher is not None for job in jobs)
-        return StepMasks(jobs, self._masks[: len(jobs)] if constrained else None, self._worker)
+    def begin(self, parts: Sequence[Rows]) -> StepMasks:
+        """Begin to fill the masks of these jobs; those of the step before are gone then."""
+        if all(part.job.matcher is None for part in parts):
+            return StepMasks(parts, None, self._worker)
+        count = parts[-1].end
+        if count > len(self._masks):
+            self._masks = allocate_mask(2 * count, self._vocabulary)
+        return StepMasks(parts, self._masks[:count], self._worker)
 
     def close(self) -> None:
         """Let the thread go."""

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import bisect
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
+from guided.decoding.drafts.tree import DraftTree
 from guided.decoding.job import Job
 from guided.decoding.models import Piece, Runner
 from guided.errors import GuidedError
@@ -17,18 +18,30 @@ RESERVE = 32
 
 @dataclass(frozen=True, slots=True)
 class Slice:
-    """The part of a job in one forward: its next `count` tokens, and whether logits follow."""
+    """The part of a job in one forward.
+
+    Attributes:
+        job: whose.
+        count: its next tokens.
+        logits: whether logits follow, as these are its last ones.
+        tree: what may come after them, to be checked in the same forward.
+    """
 
     job: Job
     count: int
     logits: bool
+    tree: DraftTree = field(default_factory=DraftTree)
 
     def piece(self) -> Piece:
         """Return the rows for the runner."""
-        job = self.job
+        job, tree = self.job, self.tree
         assert job.sequence is not None
-        tokens = job.history[job.seen : job.seen + self.count]
-        return Piece(job.sequence, tokens, logits=int(self.logits))
+        tokens = [*job.history[job.seen : job.seen + self.count], *tree.tokens]
+        if tree.is_chain:
+            return Piece(job.sequence, tokens, logits=int(self.logits) + len(tree))
+        above = [self.count + parent for parent in tree.parents]
+        parents = [*range(-1, self.count - 1), *above]
+        return Piece(job.sequence, tokens, logits=1 + len(tree), parents=parents)
 
 
 class Scheduler:
@@ -50,7 +63,7 @@ class Scheduler:
         self.running: list[Job] = []  # sorted by rank
         self._runner = runner
         self._max_batch = max_batch
-        self._budget = token_budget
+        self.budget = token_budget
         self._page_size = max(1, runner.stats().page_size)
 
     @property
@@ -141,7 +154,7 @@ class Scheduler:
     def _cut(self) -> list[Slice]:
         """Share the budget out: first to those that write, then to prompts."""
         slices: list[Slice] = []
-        left = self._budget
+        left = self.budget
         for job in sorted(self.running, key=lambda job: (job.seen < len(job.prompt), rank(job))):
             count = min(job.pending, left)
             if count > 0:

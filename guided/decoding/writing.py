@@ -42,14 +42,34 @@ def prepare(job: Job, vocabulary: Vocabulary) -> None:
 
 
 def write_forced(job: Job, matcher: Matcher) -> None:
-    """Accept and write the tokens that must come, as far as there is room."""
-    while (room := job.max_tokens - len(job.tokens)) > 0:
-        forced = matcher.forced_tokens()[:room]
-        if not forced:
+    """Accept and write the tokens that must come, as far as there is room.
+
+    That is where a single token is allowed, and where the grammar leaves a single text up to its
+    end: no choice of tokens makes a difference then, so they are those of the tokenizer. Forced
+    text in the middle may be written in several ways, and what the model writes after it may hang
+    on which; there the forced tokens are but a draft.
+    """
+    while (room := job.max_tokens - len(job.tokens)) > 0 and len(matcher.allowed_bytes()) == 1:
+        if (token := matcher.forced_token()) is not None:
+            forced = [token]
+        elif is_last(matcher):
+            forced = matcher.forced_tokens()[:room]
+        else:
+            return
+        if not forced or forced[0] in matcher.vocabulary.eos:
             return
         matcher.accept_all(forced)
         job.write(forced)
         job.forced += len(forced)
+
+
+def is_last(matcher: Matcher) -> bool:
+    """Whether the text that the grammar forces goes up to its end."""
+    rest = matcher.fork()
+    rest.accept_bytes(matcher.forced_bytes())
+    if not rest.is_complete or rest.allowed_bytes():
+        return False
+    return set(rest.allowed_tokens()) <= set(matcher.vocabulary.eos)
 
 
 def fill_one(job: Job, matcher: Matcher, vocabulary: Vocabulary) -> Tensor:

@@ -11,6 +11,8 @@ from types import TracebackType
 from typing import TypedDict, Unpack
 
 from guided.decoding import Job, Loop, Model, Prompt
+from guided.decoding.drafts import Drafter
+from guided.decoding.drafts.choice import Drafters, Speculate
 from guided.decoding.models import Runner
 from guided.decoding.prompts import encode, is_batch
 from guided.decoding.runners import CacheDtype, CacheKind, open_runner
@@ -45,6 +47,8 @@ class Options(TypedDict, total=False):
     max_tokens: int
     priority: int
     timeout: float | None
+    speculate: Speculate | None
+    assistant: Model | None
 
 
 class Engine:
@@ -68,6 +72,11 @@ class Engine:
         kv_dtype: "int8" or "fp8" keep keys and values in half the memory or less, with a scale for
             each token and head. None: in the dtype of the model.
         runner: another way to run the model, in place of the three above.
+        speculate: where guesses of the next tokens come from, several of which the model checks in
+            one forward; what is written stays the same, docs/speculation.md. "auto": all sources
+            that cost next to nothing, and the assistant, as far as they pay; "off"; or a list of
+            "forced", "prompt", "states", "lookahead", "assistant", "layers" and of drafters.
+        assistant: a smaller model with the same vocabulary, from `guided.load`, that guesses.
 
     Raises:
         TypeError, ValueError: an argument is not what it should be.
@@ -84,6 +93,8 @@ class Engine:
         cache: CacheKind = "paged",
         kv_dtype: CacheDtype | None = None,
         runner: Runner | None = None,
+        speculate: Speculate = "auto",
+        assistant: Model | None = None,
     ) -> None:
         check_model(model)
         check_count("max_batch", max_batch)
@@ -102,6 +113,8 @@ class Engine:
                 f"token_budget must be at least max_batch ({max_batch}), found {token_budget}"
             )
         self.model = model
+        self._sources = Drafters(model)
+        self._drafters = self._sources.choose(speculate, assistant)
         self._driver = Driver(
             Loop(runner, model.vocabulary, max_batch=max_batch, token_budget=token_budget)
         )
@@ -122,6 +135,8 @@ class Engine:
         max_tokens: int = 512,
         priority: int = 0,
         timeout: float | None = None,
+        speculate: Speculate | None = None,
+        assistant: Model | None = None,
     ) -> Request:
         """Hand in a request, and return at once.
 
@@ -136,6 +151,7 @@ class Engine:
             priority: the higher goes first, and takes the place of a lower one if need be; requests
                 of one priority go in the order they came.
             timeout: seconds from now after which it is given up, `finish_reason` "timeout".
+            speculate, assistant: as for the engine, whose own are taken if neither is given.
 
         Raises:
             LimitError: the prompt does not fit into the model's context or the cache.
@@ -156,8 +172,10 @@ class Engine:
                 property_order=property_order,
             )
 
+        drafters = self._choose_drafters(speculate, assistant)
         sampler = Sampler(Sampling() if sampling is None else sampling)
         job = self._make_job(prompt, sampler, max_tokens, priority=priority, timeout=timeout)
+        job.drafters = drafters
         reading = Reading()
         if is_constrained:
             job.compiling = self._compilers.submit(self._compile, make, job, reading)
@@ -170,6 +188,9 @@ class Engine:
         constraint: Constraint,
         sampling: Sampling,
         max_tokens: int,
+        *,
+        speculate: Speculate | None = None,
+        assistant: Model | None = None,
     ) -> list[Request]:
         """Hand in a batch under one constraint, which is compiled now; see `generate`.
 
@@ -177,11 +198,13 @@ class Engine:
             SourceError, UnsupportedError: the constraint is at fault.
             LimitError: a prompt does not fit; then none is handed in.
         """
+        drafters = self._choose_drafters(speculate, assistant)
         matcher, seconds = compile_constraint(constraint, self.model)
         jobs = []
         for index, prompt in enumerate(prompts):
             job = self._make_job(prompt, Sampler(sampling, index), max_tokens)
             job.timings.compile = seconds
+            job.drafters = drafters
             job.matcher = None if matcher is None else matcher.fork()
             jobs.append(job)
         return [self._enqueue(job, Reading(constraint)) for job in jobs]
@@ -292,6 +315,13 @@ class Engine:
         )
         job.timings.submitted = submitted
         return job
+
+    def _choose_drafters(
+        self, speculate: Speculate | None, assistant: Model | None
+    ) -> tuple[Drafter, ...]:
+        if speculate is None and assistant is None:
+            return self._drafters
+        return self._sources.choose("auto" if speculate is None else speculate, assistant)
 
     def _enqueue(self, job: Job, reading: Reading) -> Request:
         self._driver.add(job)

@@ -26,6 +26,7 @@ class EngineStatistics:
         first_token_seconds: mean, from the call to the first token written.
         pages, free_pages, shared_pages: of the cache; shared ones serve two requests or more.
         cache_bytes: memory of the cache.
+        drafts: by source of guesses, how many tokens were checked and how many accepted.
     """
 
     running: int
@@ -49,6 +50,7 @@ class EngineStatistics:
     free_pages: int
     shared_pages: int
     cache_bytes: int
+    drafts: dict[str, tuple[int, int]]
 
     @property
     def tokens_per_second(self) -> float:
@@ -93,4 +95,8 @@ def engine_statistics(loop: Loop) -> EngineStatistics:
         free_pages=cache.free + cache.cached,
         shared_pages=cache.shared,
         cache_bytes=cache.bytes,
+        drafts={
+            source: (tally.drafted, tally.accepted)
+            for source, tally in list(loop.speculator.tallies.items())
+        },
     )

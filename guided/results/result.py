@@ -30,6 +30,8 @@ class Statistics:
         first_token_seconds: from the call to the first token written.
         cached_tokens: those of the prompt that an earlier call had left in the cache.
         preemptions: how often the cache was too small, so that tokens had to be run again.
+        drafted_tokens: those that were guessed and checked by the model.
+        accepted_tokens: those of them that the model agreed to.
     """
 
     compile_seconds: float
@@ -47,6 +49,13 @@ class Statistics:
     first_token_seconds: float = 0.0
     cached_tokens: int = 0
     preemptions: int = 0
+    drafted_tokens: int = 0
+    accepted_tokens: int = 0
+
+    @property
+    def tokens_per_forward(self) -> float:
+        """Output tokens for each run of the model; 0 if there are none."""
+        return self.output_tokens / self.forwards if self.forwards else 0.0
 
     @property
     def seconds(self) -> float:
@@ -66,7 +75,8 @@ class Statistics:
     def __str__(self) -> str:
         return (
             f"{self.output_tokens} tokens ({self.forced_tokens} forced) in {self.seconds:.2f} s,"
-            f" {self.tokens_per_second:.1f} tokens/s, {self.forwards} forwards;"
+            f" {self.tokens_per_second:.1f} tokens/s, {self.forwards} forwards"
+            f" ({self.accepted_tokens} of {self.drafted_tokens} drafted tokens accepted);"
             f" compile {1e3 * self.compile_seconds:.2f} ms,"
             f" first mask {1e6 * self.first_mask_seconds:.0f} us,"
             f" mask {1e6 * self.mask_seconds / max(1, self.masks):.1f} us on average"

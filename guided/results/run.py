@@ -57,6 +57,8 @@ def make_result(vocabulary: Vocabulary, job: Job, constraint: Constraint) -> Res
         first_token_seconds=timings.first_token,
         cached_tokens=timings.cached,
         preemptions=timings.preemptions,
+        drafted_tokens=timings.drafted,
+        accepted_tokens=timings.accepted,
     )
     return Result(
         text=read_text(vocabulary, job.tokens),

@@ -20,6 +20,7 @@ class SimpleRunner:
         pages: how many pages there are; None: no end of them.
         page_size: tokens a page.
         picks_columns: whether only the columns of the head that are allowed are returned.
+        trees: whether it takes trees of drafts.
 
     Attributes:
         steps: what each forward was given: sequence, tokens, logits.
@@ -27,7 +28,7 @@ class SimpleRunner:
         hook: called with the pieces before each forward; may raise.
     """
 
-    trees = False
+    drafts = True
     dtype = torch.float32
     device = torch.device("cpu")
 
@@ -38,17 +39,19 @@ class SimpleRunner:
         pages: int | None = None,
         page_size: int = 16,
         picks_columns: bool = True,
+        trees: bool = True,
     ) -> None:
         self.network = network_of(model)
         self.width = int(self.network.config.vocab_size)
         self.context: int | None = 256
         self.pages, self.page_size = pages, page_size
-        self.picks_columns = picks_columns
+        self.picks_columns, self.trees = picks_columns, trees
         self.sequences: dict[int, list[int]] = {}
         self.steps: list[list[Piece]] = []
         self.most = 0
         self.hook: Callable[[Sequence[Piece]], None] = lambda pieces: None
         self._opened = 0
+        self._trees: dict[int, Piece] = {}  # by sequence, where the last piece was a tree
 
     def open(self, prompt: Sequence[int] = ()) -> tuple[int, int]:
         self._opened += 1
@@ -68,6 +71,13 @@ class SimpleRunner:
         rows: list[Tensor] = []
         for piece in pieces:
             tokens = self.sequences[piece.sequence]
+            if piece.parents is not None:
+                assert self.trees
+                self._trees[piece.sequence] = piece
+                paths = [self._path(piece, place) for place in range(len(piece.tokens))]
+                rows.extend(self._whole(tokens + path)[-1] for path in paths[-piece.logits :])
+                tokens.extend(piece.tokens)
+                continue
             tokens.extend(piece.tokens)
             if piece.logits:
                 rows.extend(self._whole(tokens)[-piece.logits :])
@@ -82,9 +92,14 @@ class SimpleRunner:
         return Logits(values[:, columns], columns)
 
     def keep(self, sequence: int, path: Sequence[int]) -> None:
-        raise NotImplementedError
+        piece = self._trees.pop(sequence)
+        assert piece.parents is not None
+        assert [piece.parents[place] for place in path] == [-1, *path][: len(path)]
+        self.rollback(sequence, len(piece.tokens))
+        self.sequences[sequence] += [piece.tokens[place] for place in path]
 
     def rollback(self, sequence: int, count: int) -> None:
+        assert sequence not in self._trees
         tokens = self.sequences[sequence]
         del tokens[len(tokens) - count :]
 
@@ -122,6 +137,15 @@ class SimpleRunner:
 
     def _pages(self, tokens: int) -> int:
         return -(-tokens // self.page_size)
+
+    def _path(self, piece: Piece, place: int) -> list[int]:
+        """The tokens of a tree from its root to a place."""
+        path: list[int] = []
+        assert piece.parents is not None
+        while place >= 0:
+            path.append(piece.tokens[place])
+            place = piece.parents[place]
+        return path[::-1]
 
     def _whole(self, tokens: list[int]) -> Tensor:
         """All logits of a text, by one forward without a cache, (T, V)."""

@@ -331,9 +331,10 @@ class Failing(Matcher):
 def test_a_mask_that_fails_fails_its_job_alone(
     model: Model, count: int, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    def fill_each(matchers: list[Matcher], rows: Tensor) -> None:
+    def fill_each(matchers: list[Matcher], rows: Tensor, **_: object) -> bool:
         for matcher, row in zip(matchers, rows, strict=True):
             matcher.fill_mask(row)
+        return True
 
     monkeypatch.setattr("guided.decoding.masking.fill_masks", fill_each)
     automaton = Grammar.from_regex("[a-z]{5}").compile(model.vocabulary)

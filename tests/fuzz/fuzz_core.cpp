@@ -228,7 +228,7 @@ class Walk {
         std::vector<uint32_t> mask(stride * matchers_.size() + 1, 0xdeadbeef);
         std::vector<Matcher*> batch;
         for (Matcher& m : matchers_) batch.push_back(&m);
-        fill_masks(batch, mask.data(), stride, static_cast<int>(random_.below(4)));
+        fill_masks(batch, {}, mask.data(), stride, static_cast<int>(random_.below(4)));
         for (size_t b = 0; b < batch.size(); ++b) {
             std::vector<uint32_t> row(vocabulary_->words());
             batch[b]->row().fill(row.data(), vocabulary_->words());

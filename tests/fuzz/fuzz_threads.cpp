@@ -87,7 +87,7 @@ void fill_batch(std::vector<std::unique_ptr<Automaton>>& automata, const std::ve
     }
     for (Matcher& m : matchers) batch.push_back(&m);
     std::vector<uint32_t> mask(batch.size() * vocabulary.words());
-    fill_masks(batch, mask.data(), vocabulary.words(), 3);
+    fill_masks(batch, {}, mask.data(), vocabulary.words(), 3);
 }
 
 // Build grammars and record paths with one thread, on a vocabulary of their own. False if a grammar

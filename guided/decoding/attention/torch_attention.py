@@ -12,6 +12,7 @@ import torch
 from torch import Tensor
 from torch.nn.functional import scaled_dot_product_attention
 
+from guided.decoding.attention.padded import attend_padded, is_short, padded_of
 from guided.decoding.attention.spans import Span, spans_of
 from guided.decoding.batch import Batch
 from guided.decoding.pages import LayerPages
@@ -33,6 +34,10 @@ def attend(
     sink_logits: Tensor | None = None,
 ) -> Tensor:
     """Attend as `guided.decoding.attention.attend` says: (T, Hq, D) to (T, Hq, Dv)."""
+    if soft_cap is None and sink_logits is None:
+        block = padded_of(batch, window, sinks, query.dtype)
+        if block is not None and is_short(block, pages):
+            return attend_padded(query, pages, block, scale)
     spans = spans_of(batch, window, sinks, query.dtype)
     read = [span.read(pages) for span in spans]
     return attend_spans(query, read, spans, scale, soft_cap, sink_logits)

@@ -113,6 +113,11 @@ class LlamaCppRunner:
         return self._network.width
 
     @property
+    def drafts(self) -> bool:
+        """Whether llama.cpp can drop the last tokens of a sequence."""
+        return not self._is_recurrent
+
+    @property
     def context(self) -> int | None:
         """The most positions that the model was trained for."""
         return self._network.context

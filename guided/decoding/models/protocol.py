@@ -118,6 +118,11 @@ class Runner(Protocol):
         """Whether pieces may carry parents."""
         ...
 
+    @property
+    def drafts(self) -> bool:
+        """Whether a rollback costs next to nothing, so that guesses can be tried."""
+        ...
+
     def open(self, prompt: Sequence[int] = ()) -> tuple[int, int]:
         """Begin a sequence; return its handle and how many tokens of `prompt` it holds already.
 

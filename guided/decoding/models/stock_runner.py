@@ -48,6 +48,7 @@ class StockRunner:
     """
 
     trees = False
+    drafts = False
 
     def __init__(self, network: PreTrainedModel) -> None:
         self._network = network

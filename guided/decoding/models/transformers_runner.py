@@ -52,6 +52,7 @@ class TransformersRunner:
     """
 
     trees = True
+    drafts = True
 
     def __init__(self, network: PreTrainedModel, options: CacheOptions | None = None) -> None:
         self.options = options or CacheOptions()

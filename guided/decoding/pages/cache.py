@@ -131,7 +131,7 @@ class PageCache:
         """Note that the rows of pieces have been written in all layers."""
         for piece in pieces:
             self.tables.publish(piece.sequence)
-            if piece.parents is None:
+            if piece.parents is None and piece.logits <= 1:  # nothing of it may be rolled back
                 self.tables.evict(piece.sequence)
 
     def take_back(self, pieces: Sequence[Piece]) -> None:
