@@ -13,7 +13,7 @@ from guided.masks.launch import Launch
 from guided.sampling.sample_kernel import sample
 from guided.sampling.sampler import Sampler
 
-BLOCK = 2048  # tokens that a program looks at at a time
+BLOCK = 1024  # tokens that a program looks at at a time; more of them spill registers
 WARPS = 8
 
 

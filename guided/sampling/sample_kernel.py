@@ -52,9 +52,12 @@ def value_of(key):
 
 @triton.jit
 def weights_of(value, scale):
-    """Return float64 in proportion to the probability; 1 for the most likely."""
+    """Return float64 in proportion to the probability; 1 for the most likely.
+
+    Forbidden tokens may lie above that; they get 1 too, so that nothing overflows.
+    """
     _, base, temperature = scale
-    return tl.exp((value.to(tl.float64) - base) / temperature)
+    return tl.exp(tl.minimum((value.to(tl.float64) - base) / temperature, 0.0))
 
 
 @triton.jit
@@ -151,7 +154,7 @@ def find_mass(row, scale, low, high, target, MASKED: tl.constexpr, BLOCK: tl.con
 
 @triton.jit
 def count_at_border(row, scale, border, missing, MASKED: tl.constexpr, BLOCK: tl.constexpr):
-    """Return how many tokens at the border add up to the mass `missing`: at least 1, at most all."""
+    """Return how many tokens at the border make up the mass `missing`: from 1 to all of them."""
     equals = tl.zeros((BLOCK,), tl.int32)
     for first in range(0, row[2], BLOCK):
         _, _, key = read_keys(row, scale, first, MASKED, BLOCK)
@@ -245,7 +248,7 @@ def sample(
     if NUMBERED:
         number = tl.load(numbers + place).to(tl.int64)
     is_free = (number < 0).to(tl.int32)
-    mask = masks
+    mask = tokens  # not read
     if MASKED:
         mask = masks + tl.maximum(number, 0) * masks_row
     row = (logits + place * logits_row, mask, width, words, is_free)

@@ -7,8 +7,8 @@ from torch import Tensor
 
 from guided.sampling.options import Sampling
 
-# How many of the most likely tokens top-p looks at first, and next.
-LIKELY = (1024, 16_384)
+# Top-p looks first at tokens that have this share of the likeliest one's chance, then at more.
+SHARES = (1e-2, 1e-4, 0.0)
 
 
 def warp(tokens: Tensor, scores: Tensor, options: Sampling) -> tuple[Tensor, Tensor]:
@@ -59,12 +59,13 @@ def keep_top_p(scores: Tensor, weights: Tensor, mass: float) -> Tensor:
         mass: of the probabilities, 0 to 1.
     """
     target = mass * weights.sum()
-    # The set is mostly small, and sorting everything takes tens of times as long.
-    for count in (*LIKELY, len(scores)):
-        likely, places = torch.topk(scores, min(count, len(scores)))  # descending
-        cumulative = weights[places].cumsum(dim=0)
-        if cumulative[-1] >= target:
+    # The set is mostly small, and sorting everything takes several times as long.
+    for share in SHARES:
+        candidates = weights >= share * weights.max()
+        if weights[candidates].sum() >= target:
             break
+    likely, places = scores[candidates].sort(descending=True)
+    cumulative = weights[candidates][places].cumsum(dim=0)
     last = torch.searchsorted(cumulative, target).clamp_(max=len(likely) - 1)
     border = likely[last]
     equals = last + 1 - (likely > border).sum()  # of those at the border, to be kept

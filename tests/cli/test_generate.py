@@ -79,12 +79,25 @@ def test_free_text_may_be_cut_short(model: str) -> None:
         (["--regex", "a", "--choice", "b"], "at most one of"),
         (["--regex", "a", "-t", "-1"], "temperature"),
         (["--max-tokens", "0"], "--max-tokens"),
+        (["--min-tokens", "9", "--max-tokens", "8"], "min_tokens must be at most max_tokens, 8"),
+        (["--repetition-penalty", "0"], "repetition_penalty must be finite and above 0"),
+        (["--logit-bias", "a=1"], "--logit-bias takes a token and a number"),
+        (["--logit-bias", "5"], "--logit-bias takes a token and a number"),
+        (["--logit-bias", "5=inf"], "logit_bias of token 5 must be finite, or -inf to ban it"),
     ],
 )
 def test_a_wrong_call_is_told(arguments: list[str], told: str, model: str) -> None:
     ran = run("generate", "x", "-m", model, *arguments)
     assert (ran.status, ran.out) == (2, "")
     assert told in " ".join(ran.err.replace("│", "").split())
+
+
+def test_a_bias_decides_between_choices(model: str) -> None:
+    ids = [tiny_tokenizer().convert_tokens_to_ids(text) for text in "pq"]
+    for banned, left in [(ids[0], "q"), (ids[1], "p")]:
+        arguments = ["--regex", "[pq]", "-t", "1", "--typical-p", "1", "--presence-penalty", "0.1"]
+        ran = run("generate", "x", "-m", model, *arguments, "--logit-bias", f"{banned}=-inf")
+        assert ran.out == f"{left}\n"
 
 
 def test_a_grammar_at_fault_is_told_before_a_model_is_loaded(write: Write, folder: Path) -> None:

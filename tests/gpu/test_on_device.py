@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import pytest
 import torch
 from torch import Tensor
@@ -17,6 +19,8 @@ from guided.decoding.graphs import StepGraphs
 from guided.decoding.pages import LayerLayout, LayerPages
 from guided.masks import RowMirror
 from guided.masks.apply import apply_by_torch
+from guided.sampling import Sampler, Sampling
+from guided.sampling.device import sample_rows
 
 DEVICE = torch.device("cuda", torch.cuda.current_device())
 PAGE, PAGES = 64, 64
@@ -91,3 +95,20 @@ def test_a_mirror_on_the_device_holds_the_masks_of_matchers() -> None:
         there = logits.to(DEVICE)
         guided.apply_mask(there, mirror.rows, numbers=mirror.numbers([matcher, None]))
         assert torch.equal(there.cpu(), wanted)
+
+
+@pytest.mark.parametrize("dtype", [torch.float32, torch.float16, torch.bfloat16], ids=str)
+def test_sampling_on_a_device_gives_the_tokens_of_the_samplers(dtype: torch.dtype) -> None:
+    options: list[dict[str, Any]] = [
+        {"temperature": 0.0},
+        {"temperature": 1.3},
+        {"temperature": 0.8, "top_p": 0.911},
+        {"temperature": 1.6, "min_p": 0.0371},
+        {"top_k": 40, "top_p": 0.613},
+    ]
+    logits = 3 * torch.randn(40, 128_256, device=DEVICE)
+    masks = torch.randint(-(1 << 31), 1 << 31, (40, 4008), device=DEVICE).int()
+    both = [[Sampler(Sampling(**each, seed=3)) for each in options * 8] for _ in range(2)]
+    found = sample_rows(logits.to(dtype), both[0], masks)
+    rows = zip(both[1], logits.to(dtype).cpu(), masks.cpu(), strict=True)
+    assert found.tolist() == [sampler.choose(row, mask) for sampler, row, mask in rows]

@@ -228,6 +228,12 @@ def test_statistics_add_up(model: Model) -> None:
         ({"max_tokens": 0}, ValueError, "max_tokens must be at least 1, found 0"),
         ({"max_tokens": 1.5}, TypeError, "max_tokens must be an int, found 1.5"),
         ({"top_p": 2.0}, ValueError, "top_p must be from 0 to 1, found 2.0"),
+        ({"logit_bias": {-1: 1.0}}, ValueError, "logit_bias must name tokens by their ids"),
+        (
+            {"min_tokens": 9, "max_tokens": 8},
+            ValueError,
+            "min_tokens must be at most max_tokens, 8, found 9",
+        ),
         ({"tempature": 1.0}, TypeError, "unexpected keyword argument"),
     ],
 )

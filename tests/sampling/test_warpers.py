@@ -24,10 +24,10 @@ from transformers import (
 from guided.sampling import Sampling, warp
 from tests.sampling.rows import KINDS, random_rows
 
-TEMPERATURES = (0.3, 1.0, 2.5)
-COUNTS = (None, 0, 1, 3, 50, 5000)
-MASSES = (None, 0.0, 0.3, 0.9, 1.0)
-SHARES = (None, 0.0, 0.05, 0.5, 1.0)
+TEMPERATURES = (0.3, 2.5)
+COUNTS = (None, 0, 3, 50, 5000)
+MASSES = (None, 0.0, 0.3, 0.9)
+SHARES = (None, 0.05, 0.5, 1.0)
 TYPICAL = (None, 0.2, 0.95)
 
 ROWS, WIDTH = 250, 300  # of each kind: 1000 rows an option
@@ -90,7 +90,7 @@ def test_what_is_kept_is_what_transformers_keeps(kind: str, options: list[dict[s
 
 
 @pytest.mark.parametrize("temperature", TEMPERATURES)
-@pytest.mark.parametrize("allowed", [1, 2, 40, 1000])
+@pytest.mark.parametrize("allowed", [1, 40, 1000])
 def test_the_options_are_applied_in_transformers_order(temperature: float, allowed: int) -> None:
     torch.manual_seed(allowed)
     logits = 3 * torch.randn(1, allowed, dtype=torch.float64)
