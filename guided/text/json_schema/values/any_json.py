@@ -32,13 +32,16 @@ class AnyJson:
     Attributes:
         arena: holds them; to be copied, not to be added to.
         spelling: of the characters of strings; it knows those of ASCII.
+        words: how null, true and false are written.
     """
+
+    words = ("null", "true", "false")
 
     def __init__(self, whitespace: Whitespace, escapes: Escapes = "minimal") -> None:
         self.whitespace = whitespace
         self.escapes = escapes
         self.arena = arena = Arena()
-        self.null, self.true, self.false = map(arena.literal, ("null", "true", "false"))
+        self.null, self.true, self.false = map(arena.literal, self.words)
         self.quote = arena.literal('"')
         self.spelling = spelling = JsonSpelling(escapes)
         for code in range(0x20, 0x7F):
