@@ -76,12 +76,14 @@ def _automaton(markers: Sequence[bytes]) -> tuple[list[dict[int, int]], list[set
 
 
 def _ranges(steps: dict[int, int]) -> list[tuple[int, int, int]]:
-    """Return the edges of a state, ranges of bytes that lead to one state joined."""
+    """Return the edges of a state: those bytes that lead on, and all between to the start."""
     edges: list[tuple[int, int, int]] = []
-    for byte in range(256):
-        target = steps.get(byte, 0)
-        if edges and edges[-1][2] == target:
-            edges[-1] = (edges[-1][0], byte, target)
-        else:
-            edges.append((byte, byte, target))
+    free = 0
+    for byte in sorted(byte for byte, target in steps.items() if target):
+        if free < byte:
+            edges.append((free, byte - 1, 0))
+        edges.append((byte, byte, steps[byte]))
+        free = byte + 1
+    if free < 256:
+        edges.append((free, 255, 0))
     return edges

@@ -21,6 +21,7 @@ class TaggedText:
         self.arena = arena
         self.late: LateNodes = {}
         self._rules: dict[Marker, int] = {}
+        self._ends: dict[str, Occurrences] = {}
 
     def marker(self, text: str, following: int = EMPTY, *, may_end: bool = False) -> int:
         """Match a marker and what follows it."""
@@ -41,7 +42,9 @@ class TaggedText:
         self, marker: str, part: int, following: int = EMPTY, *, may_end: bool = False
     ) -> int:
         """Match a regular part and the first occurrence of a marker, which ends it."""
-        occurrences = Occurrences(self.arena, [marker])
+        occurrences = self._ends.get(marker)
+        if occurrences is None:
+            occurrences = self._ends[marker] = Occurrences(self.arena, [marker])
         whole = self.arena.sequence([part, self.arena.literal(marker)])
         spelled = self.arena.both(whole, occurrences.first(marker))
         before = self.arena.both(part, occurrences.without())

@@ -163,9 +163,10 @@ def with_triggers(opened: Sequence[Opening]) -> list[Opening]:
     common = os.path.commonprefix([each.head for each in opened])
     # A bracket or a brace is too common in free text.
     if len(common) > 1 and common not in ('{"', "[{"):
-        return [each._replace(trigger=_first_line(common)) for each in opened]
-    return [each._replace(trigger=_first_line(each.head)) for each in opened]
+        return [each._replace(trigger=first_line(common)) for each in opened]
+    return [each._replace(trigger=first_line(each.head)) for each in opened]
 
 
-def _first_line(text: str) -> str:
+def first_line(text: str) -> str:
+    """Return the first line of a text, without blanks at its end."""
     return text.split("\n")[0].rstrip() or text

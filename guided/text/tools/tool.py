@@ -61,6 +61,17 @@ class Tool:
         }
         return {"type": "function", "function": function}
 
+    def run(self, arguments: Mapping[str, Any]) -> Any:
+        """Call the function; arguments that it takes by position only are given so."""
+        assert self.function is not None
+        given = dict(arguments)
+        by_position = [
+            given.pop(name)
+            for name, parameter in inspect.signature(self.function).parameters.items()
+            if parameter.kind is inspect.Parameter.POSITIONAL_ONLY
+        ]
+        return self.function(*by_position, **given)
+
     @property
     def closed_parameters(self) -> dict[str, Any]:
         """The schema, with no arguments but those that it declares or opens itself for."""
