@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import cached_property
 from typing import Any
 
 from guided.decoding import FinishReason
 from guided.errors import IncompleteError
+from guided.text.tools.call import ToolCall
 
 
 @dataclass(frozen=True, slots=True)
@@ -88,7 +89,8 @@ class Result:
     """What a model wrote.
 
     Attributes:
-        text: the output, without end and special tokens.
+        text: the output, without end and special tokens; with tools the free text in it, without
+            calls and thoughts.
         tokens: its ids, the end token left out.
         finish_reason: "stop" if the text ended by itself, "length" if it was cut short by
             max_tokens, the model's context or the memory of its cache; for a request to an engine
@@ -96,6 +98,8 @@ class Result:
         is_complete: whether the text fits the constraint as it stands. A text that was cut short
             may happen to, free text that was cut short does not.
         stats: where the time went.
+        calls: the calls of tools, in their order; one that was cut short is not among them.
+        reasoning: what the model thought first, where it was given tools and does so.
     """
 
     text: str
@@ -105,10 +109,14 @@ class Result:
     stats: Statistics
     read: Callable[[str], Any]
     find_captures: Callable[[str], dict[str, list[str]]]
+    calls: list[ToolCall] = field(default_factory=list)
+    reasoning: str = ""
 
     @cached_property
     def value(self) -> Any:
         """The value of the text: for a Python type its object, for a schema parsed JSON; else text.
+
+        None if there are calls in the place of an answer that a constraint was given for.
 
         Raises:
             IncompleteError: the output was cut short and is not complete.

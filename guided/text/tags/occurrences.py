@@ -71,7 +71,9 @@ def _automaton(markers: Sequence[bytes]) -> tuple[list[dict[int, int]], list[set
         state, suffix = waiting.popleft()
         found[state] |= found[suffix]
         steps[state] = {**steps[suffix], **children[state]}
-        waiting.extend((child, steps[suffix].get(byte, 0)) for byte, child in children[state].items())
+        waiting.extend(
+            (child, steps[suffix].get(byte, 0)) for byte, child in children[state].items()
+        )
     return steps, found
 
 

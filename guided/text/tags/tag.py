@@ -78,7 +78,7 @@ def check_trigger(text: str, texts: Sequence[str]) -> None:
         )
     for other in texts:
         inside = text.find(other)
-        if other != text and other and 0 <= inside and inside + len(other) < len(text):
+        if other != text and other and inside >= 0 and inside + len(other) < len(text):
             raise GrammarError(
                 f"the trigger {other!r} lies within the trigger {text!r}, which so never comes",
                 mend="leave the longer one out, or choose other markers",

@@ -24,7 +24,7 @@ from guided.text.json_schema.shapes.shape import (
 from guided.text.json_schema.strings.contents import Contents
 from guided.text.json_schema.strings.plain_texts import PlainTexts
 from guided.text.json_schema.strings.spelling import NEVER
-from guided.text.json_schema.values.any_json import AnyJson, any_json
+from guided.text.json_schema.values.any_json import AnyJson
 from guided.text.json_schema.writer import Writer
 from guided.text.tools.tool import Tool, about
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 from collections.abc import Sequence
 from typing import NamedTuple
 
@@ -160,11 +159,20 @@ class CallWriter:
 
 def with_triggers(opened: Sequence[Opening]) -> list[Opening]:
     """Give each opening its trigger: the first line of what they have in common, or of its own."""
-    common = os.path.commonprefix([each.head for each in opened])
+    common = _common([each.head for each in opened])
     # A bracket or a brace is too common in free text.
     if len(common) > 1 and common not in ('{"', "[{"):
         return [each._replace(trigger=first_line(common)) for each in opened]
     return [each._replace(trigger=first_line(each.head)) for each in opened]
+
+
+def _common(texts: Sequence[str]) -> str:
+    """Return what some texts begin with."""
+    low, high = min(texts), max(texts)
+    length = next(
+        (place for place, (a, b) in enumerate(zip(low, high, strict=False)) if a != b), len(low)
+    )
+    return low[:length]
 
 
 def first_line(text: str) -> str:

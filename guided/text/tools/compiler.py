@@ -64,9 +64,7 @@ def _whitespace(form: ToolFormat, turn: Turn) -> Any:
     return " ?" if form.style == "message" and turn.whitespace == "flexible" else turn.whitespace
 
 
-def _arguments(
-    tools: Sequence[Tool], form: ToolFormat, turn: Turn
-) -> tuple[TaggedText, list[int]]:
+def _arguments(tools: Sequence[Tool], form: ToolFormat, turn: Turn) -> tuple[TaggedText, list[int]]:
     """Return a writer into an arena that holds the arguments of all tools, and their nodes."""
     whitespace = _whitespace(form, turn)
     base = python_values(whitespace) if form.style == "python" else any_json(whitespace)
@@ -81,6 +79,8 @@ def _arguments(
     nodes = []
     for tool, each in zip(tools, lists, strict=True):
         with about(tool.name):
-            written = write_parameters(text, form, each) if is_raw else write_python(text, each, gap)
+            written = (
+                write_parameters(text, form, each) if is_raw else write_python(text, each, gap)
+            )
             nodes.append(written)
     return text, nodes

@@ -35,13 +35,12 @@ def read_function(function: Any) -> Read:
     """
     name = _name_of(function)
     summary, described = read_docstring(inspect.getdoc(function) or "")
-    fields: dict[str, Any] = {}
+    fields: dict[str, tuple[Any, Any, str | None]] = {}
     for argument, (python_type, default) in _arguments(function, name).items():
-        fields[argument] = (python_type, _field(default, described.get(argument)))
+        fields[argument] = (python_type, default, described.get(argument))
     model = _model(name, fields)
     adapter = type_adapter(model)
-    schema = dict(type_schema(adapter))
-    schema.pop("title", None)
+    schema = _without_titles(type_schema(adapter))
 
     def validate(text: str) -> dict[str, Any]:
         read = read_value(adapter, text)
@@ -53,9 +52,8 @@ def read_function(function: Any) -> Read:
 def read_model(python_type: type) -> Read:
     """Return what a pydantic model, or another class with fields, says of itself as a tool."""
     adapter = type_adapter(python_type)
-    schema = dict(type_schema(adapter))
+    schema = _without_titles(type_schema(adapter))
     description = schema.pop("description", "") or ""
-    schema.pop("title", None)
     return python_type.__name__, description, schema, partial(read_value, adapter)
 
 
@@ -109,11 +107,15 @@ def _hints(function: Any, name: str) -> dict[str, Any]:
         return {}
 
 
-def _field(default: Any, description: str | None) -> Any:
-    from pydantic import Field
-
-    given = ... if default is inspect.Parameter.empty else default
-    return Field(given, description=description)
+def _without_titles(schema: Any) -> dict[str, Any]:
+    """Return a schema without what pydantic makes of the names in it, which a model knows."""
+    plain = {key: value for key, value in schema.items() if key != "title"}
+    if isinstance(properties := plain.get("properties"), dict):
+        plain["properties"] = {
+            name: {key: value for key, value in each.items() if key != "title"}
+            for name, each in properties.items()
+        }
+    return plain
 
 
 def _safe(argument: str) -> str:
@@ -121,10 +123,10 @@ def _safe(argument: str) -> str:
     return f"argument_{argument}"
 
 
-def _model(name: str, fields: dict[str, Any]) -> Any:
+def _model(name: str, fields: dict[str, tuple[Any, Any, str | None]]) -> Any:
     """Make a model of the arguments; each is written by its own name, whatever that is."""
     try:
-        from pydantic import ConfigDict, create_model
+        from pydantic import ConfigDict, Field, create_model
     except ImportError:
         raise GuidedError(
             f'the tool "{name}" is a Python function, and to read its types takes pydantic',
@@ -133,13 +135,14 @@ def _model(name: str, fields: dict[str, Any]) -> Any:
     from pydantic.errors import PydanticUserError
 
     made: dict[str, Any] = {}
-    for argument, (python_type, field) in fields.items():
-        field.alias = field.validation_alias = argument
+    for argument, (python_type, default, description) in fields.items():
+        given = ... if default is inspect.Parameter.empty else default
+        field = Field(given, alias=argument, description=description)
         made[_safe(argument)] = (python_type, field)
     try:
         return create_model(
             name,
-            __config__=ConfigDict(extra="forbid", arbitrary_types_allowed=False),
+            __config__=ConfigDict(extra="forbid"),
             **made,
         )
     except PydanticUserError as error:

@@ -26,7 +26,9 @@ class MessageWriter:
         arena = self._arena
         call = arena.choice([self._call(tool, node) for tool, node in tools])
         more = arena.repeat(arena.sequence([arena.literal(", "), call]))
-        content = arena.choice([arena.literal("null"), self._string(JsonSpelling().any_text(arena))])
+        content = arena.choice(
+            [arena.literal("null"), self._string(JsonSpelling().any_text(arena))]
+        )
         return arena.sequence(
             [
                 arena.literal(': "assistant", "content": '),

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Sequence
+from itertools import pairwise
 
 from guided.errors import SchemaError
 from guided.text.tools.format import Template, ToolFormat
@@ -37,7 +38,5 @@ def check_names(tools: Sequence[Tool], form: ToolFormat) -> None:
 def _after(template: Template, placeholder: str) -> list[str]:
     """Return the text that follows a placeholder, by which its value ends."""
     return [
-        text
-        for (name, is_name), (text, _) in zip(template, template[1:], strict=False)
-        if is_name and name == placeholder
+        text for (name, is_name), (text, _) in pairwise(template) if is_name and name == placeholder
     ]

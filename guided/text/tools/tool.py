@@ -5,9 +5,8 @@ from __future__ import annotations
 import inspect
 import json
 import re
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Any
 
@@ -165,9 +164,7 @@ def _checked(tool: Tool, place: int) -> Tool:
             mend="write the character itself",
         )
     if not isinstance(tool.description, str):
-        raise SchemaError(
-            f'the tool "{name}": its description is no text', pointer="/description"
-        )
+        raise SchemaError(f'the tool "{name}": its description is no text', pointer="/description")
     parameters: Any = tool.parameters
     if not isinstance(parameters, Mapping):
         raise SchemaError(
@@ -193,5 +190,3 @@ def check_name(name: str, pattern: str, format_name: str) -> None:
             pointer="/name",
             mend="give the tool another name, or choose another format",
         )
-
-

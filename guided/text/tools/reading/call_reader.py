@@ -56,7 +56,10 @@ class CallReader:
             return {f"{name}(": 0 for name in names}
         if form.style == "object" and not form.call_begin:
             return {f'{{"{form.name_key}"': 0}
-        return {head_of(each): len(head_of(each)) for each in form.call_begin}
+        heads = [head_of(each) for each in form.call_begin]
+        if form.style == "object":  # a brace may follow the blanks of a marker, or the marker
+            heads = [head.rstrip() for head in heads]
+        return {head: len(head) for head in heads}
 
     def read(self, call: OpenCall, head: str) -> Reading[None]:
         """Read a call whose head was taken, up to its end.

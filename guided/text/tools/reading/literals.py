@@ -1,8 +1,8 @@
 """Values of JSON and of Python, read while they come.
 
 What has come of a value can be looked at before it is whole: strings up to their last whole
-character, arrays and objects with what is in them. Numbers, words and keys come whole or not at all,
-for what follows may change them: `1.` may become 1.5.
+character, arrays and objects with what is in them. Numbers, words and keys come whole or not at
+all, for what follows may change them: `1.` may become 1.5.
 """
 
 from __future__ import annotations

@@ -107,14 +107,15 @@ class CallParser:
         self._shown: dict[str, Any] | None = None
         self._began = False
         self._count = 0
-        self._is_over = False
+        self._is_over = self._is_cut = False
         self._reasoning = reasoning
         self._running = self._turn()
 
     @property
     def unfinished(self) -> str:
         """The text of the call that has begun and is not whole; "" if there is none."""
-        return self._stream.since_mark() + self._stream.left if self._open is not None else ""
+        is_open = self._open is not None or self._is_cut
+        return self._stream.since_mark() + self._stream.left if is_open else ""
 
     def feed(self, piece: str) -> list[Event]:
         """Read a piece, and return what it brought."""
@@ -197,7 +198,8 @@ class CallParser:
             yield from reading
         except Mismatch:
             if self._stream.closed and not self._stream.left:
-                return  # it was cut short, and stays open
+                self._is_cut = True
+                return
             self._open = None
             text = self._stream.since_mark()
             # So that what begins where it failed is looked at, but not what led here.

@@ -83,7 +83,11 @@ class Stream:
             for text in longest_first:
                 if self._buffer.startswith(text, self._at):
                     return text
-                if not self.closed and text.startswith(self._buffer[self._at :]) and have < len(text):
+                if (
+                    not self.closed
+                    and text.startswith(self._buffer[self._at :])
+                    and have < len(text)
+                ):
                     break  # it may still come
             else:
                 return None
