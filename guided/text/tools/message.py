@@ -64,7 +64,8 @@ class Escaped(Transplant):
     """Texts as they stand within the quotes of a JSON string.
 
     Only quotes and backslashes are escaped: compact JSON has no other characters that must be. Each
-    character has one spelling, so intersections and differences of nodes are those of texts.
+    character has one spelling, so intersections and differences of nodes are those of texts. What
+    is written is exact but for one thing: keys that a schema does not declare may come twice.
     """
 
     def __init__(self, arena: Arena) -> None:
@@ -82,10 +83,21 @@ class Escaped(Transplant):
         return super()._made(described)
 
     def _record(self, layout: Any, slots: Any, members: Any, *rest: Any) -> int:
-        # What is compared as a JSON value is not one any more, so keys that are not declared are
-        # left out: there is no other way to have none of them twice.
-        declared = [member for member in members if not member[3]]
-        return super()._record(layout, slots, declared, *rest)
+        # What is compared as a JSON value is not one any more. That keys which are not declared
+        # differ from those that are can be said without; that they differ from each other cannot.
+        spelling, excluded = JsonSpelling(), rest[-1]
+        names = [name for _, _, name, _, _ in members if name is not None] + list(excluded)
+        declared = [spelling.string(self._source, name) for name in names]
+        for name in declared:
+            self._write(name, [])
+        taken = self._target.choice([self._numbers[name] for name in declared])
+        whole = {key: self._numbers[key] for _, key, _, is_recorded, _ in members if is_recorded}
+        for key, node in whole.items():
+            self._numbers[key] = self._target.minus(node, taken)
+        apart = [(slot, key, name, False, variants) for slot, key, name, _, variants in members]
+        made = super()._record(layout, slots, apart, *rest[:-1], [])
+        self._numbers |= whole
+        return made
 
     def _class(self, ranges: Sequence[tuple[int, int]]) -> int:
         target = self._target

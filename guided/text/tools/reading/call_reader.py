@@ -184,8 +184,6 @@ class CallReader:
         kinds = self._kinds_of(call.name)
         while True:
             yield from stream.skip_blanks()
-            if not (yield from stream.peek()):
-                return
             head = yield from stream.expect(*heads, *self._ends)
             if head in self._ends:
                 return
