@@ -126,33 +126,16 @@ class Transplant:
             mend='read it by Grammar.from_lark(..., lexer="dynamic")',
         )
 
-    def _record(
-        self,
-        layout: Any,
-        slots: Any,
-        members: Any,
-        order: Any,
-        minimum: Any,
-        maximum: Any,
-        counts: Any,
-        excluded: Any,
-    ) -> int:
+    def _record(self, *parts: Any) -> int:
+        """Write a record again; `parts` are what `Arena.node` tells of it."""
+        layout, slots, members, *rest = parts
         numbers = self._numbers
         moved = [
             (slot, numbers[key], name, recorded, [(bits, numbers[node]) for bits, node in variants])
             for slot, key, name, recorded, variants in members
         ]
         begin, first, between, end, empty = (numbers[node] for node in layout)
-        return self._target.record(
-            (begin, first, between, end, empty),
-            slots,
-            moved,
-            order,
-            minimum,
-            maximum,
-            counts,
-            excluded,
-        )
+        return self._target.record((begin, first, between, end, empty), slots, moved, *rest)
 
 
 def parts_of(described: tuple[Any, ...]) -> Iterator[int]:

@@ -82,7 +82,8 @@ class Escaped(Transplant):
                 return self._target.dfa(escape_automaton(states))
         return super()._made(described)
 
-    def _record(self, layout: Any, slots: Any, members: Any, *rest: Any) -> int:
+    def _record(self, *parts: Any) -> int:
+        layout, slots, members, *rest = parts
         # What is compared as a JSON value is not one any more. That keys which are not declared
         # differ from those that are can be said without; that they differ from each other cannot.
         spelling, excluded = JsonSpelling(), rest[-1]

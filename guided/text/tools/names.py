@@ -24,8 +24,8 @@ def check_names(tools: Sequence[Tool], form: ToolFormat) -> None:
             wrong = [] if _PYTHON_NAME.fullmatch(tool.name) else [tool.name]
             wrong += [key for key in keys if not _PYTHON_NAME.fullmatch(key)]
         else:
-            wrong = [tool.name] if any(stop in tool.name for stop in stops) else []
-            wrong += [key for key in keys if not key or any(stop in key for stop in key_stops)]
+            wrong = [tool.name] if _ends_early(tool.name, stops) else []
+            wrong += [key for key in keys if not key or _ends_early(key, key_stops)]
         if wrong:
             raise SchemaError(
                 f'the tool "{tool.name}": the tool format {form.name} cannot write the name'
@@ -33,6 +33,11 @@ def check_names(tools: Sequence[Tool], form: ToolFormat) -> None:
                 pointer="/name" if wrong[0] == tool.name else f"/parameters/properties/{wrong[0]}",
                 mend="choose another name, or another format",
             )
+
+
+def _ends_early(name: str, stops: set[str]) -> bool:
+    """Whether a name would be taken to end before it does."""
+    return any((name + stop).find(stop) < len(name) for stop in stops)
 
 
 def _after(template: Template, placeholder: str) -> list[str]:

@@ -28,7 +28,7 @@ def test_events_come_in_order() -> None:
     assert parser.feed('_call>\n{"name": "sa') == []
     assert parser.feed('y", "arguments": {"te') == [CallBegan(0, "say"), CallArguments(0, {})]
     assert parser.feed('xt": "h') == [CallArguments(0, {"text": "h"})]
-    assert parser.feed('i\\u00') == [CallArguments(0, {"text": "hi"})]
+    assert parser.feed("i\\u00") == [CallArguments(0, {"text": "hi"})]
     assert parser.feed('21"}}') == [CallArguments(0, {"text": "hi!"})]
     finished = CallFinished(0, ToolCall("say", {"text": "hi!"}))
     assert parser.feed("\n</tool_call> done <") == [finished, TextPiece(" done ")]

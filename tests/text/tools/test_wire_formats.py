@@ -179,7 +179,14 @@ def test_arguments_that_cannot_be_listed_one_by_one_are_refused() -> None:
         "name": "any",
         "parameters": {"type": "object", "additionalProperties": {"type": "string"}},
     }
-    assert matches(Grammar.from_tools([tool]), '<tool_call>\n{"name": "any", "arguments": {}}\n</tool_call>')
-    listed = {"name": "pick", "parameters": {"type": "object", "minProperties": 1, "properties": {"a": {}}}}
-    with pytest.raises(UnsupportedError, match='the tool "pick": its arguments are more than a list'):
+    assert matches(
+        Grammar.from_tools([tool]), '<tool_call>\n{"name": "any", "arguments": {}}\n</tool_call>'
+    )
+    listed = {
+        "name": "pick",
+        "parameters": {"type": "object", "minProperties": 1, "properties": {"a": {}}},
+    }
+    with pytest.raises(
+        UnsupportedError, match='the tool "pick": its arguments are more than a list'
+    ):
         Grammar.from_tools([listed], format="qwen3-coder-xml")
