@@ -4,16 +4,16 @@ from __future__ import annotations
 
 import copy
 from dataclasses import dataclass
-from functools import cached_property, lru_cache
+from functools import cached_property
 
 from guided._core import Arena
 from guided.errors import UnsupportedError
-from guided.text.json_schema import Whitespace
 from guided.text.json_schema.compiler import load_schema
 from guided.text.json_schema.document.document import Document
 from guided.text.json_schema.numbers.spelling import any_number
 from guided.text.json_schema.reader import Reader
 from guided.text.json_schema.shapes.shape import (
+    ANY_STRINGS,
     ANYTHING,
     Child,
     ObjectShape,
@@ -26,6 +26,7 @@ from guided.text.json_schema.strings.plain_texts import PlainTexts
 from guided.text.json_schema.strings.spelling import NEVER
 from guided.text.json_schema.values.any_json import AnyJson
 from guided.text.json_schema.writer import Writer
+from guided.text.tools.python_values import PythonValues, SingleQuotes
 from guided.text.tools.tool import Tool, about
 
 PAGE = "docs/tools.md"
@@ -185,18 +186,22 @@ class ValueWriter(Writer):
             key, level, rule = self._queue.popleft()
             self._define(rule, self._alternatives(key[0], self.reader.shape(key[0]), level), key)
 
+    def strings(self, alternatives: tuple[StringShape, ...]) -> list[int]:
+        """Write strings, those of Python in single quotes too."""
+        nodes = super().strings(alternatives)
+        if not isinstance(self.any_json, PythonValues) or alternatives is ANY_STRINGS:
+            return nodes
+        quote = self.arena.literal("'")
+        for each in alternatives:
+            content = self._single.content(each)
+            if not self._single.is_void(content):
+                nodes.append(self.arena.sequence([quote, content, quote]))
+        return nodes
+
+    @cached_property
+    def _single(self) -> Contents:
+        return Contents(self.arena, SingleQuotes(), self.reader.refuse)
+
     @cached_property
     def _plain(self) -> Contents:
         return Contents(self.arena, PlainTexts(), self.reader.refuse)
-
-
-class PythonValues(AnyJson):
-    """JSON values as Python writes them: dictionaries, lists, None, True, False."""
-
-    words = ("None", "True", "False")
-
-
-@lru_cache(maxsize=8)
-def python_values(whitespace: Whitespace) -> PythonValues:
-    """Return the values for a kind of white space."""
-    return PythonValues(whitespace)

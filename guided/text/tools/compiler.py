@@ -10,10 +10,11 @@ from guided._core import Arena
 from guided.text.json_schema.values.any_json import any_json
 from guided.text.tags import LateNodes, TaggedText, transplant
 from guided.text.tools.argument_lists import write_parameters, write_python
-from guided.text.tools.arguments import Arguments, python_values
+from guided.text.tools.arguments import Arguments
 from guided.text.tools.call_writer import CallWriter
 from guided.text.tools.format import ToolFormat
 from guided.text.tools.names import check_names
+from guided.text.tools.python_values import python_values
 from guided.text.tools.tool import Tool, about
 from guided.text.tools.turn import Turn, TurnWriter
 
