@@ -251,6 +251,14 @@ def check(case: dict[str, Any], calls: list[ToolCall]) -> None:
         jsonschema.validate(call.arguments, schemas[call.name])
 
 
+def is_valid(case: dict[str, Any], calls: list[ToolCall]) -> bool:
+    try:
+        check(case, calls)
+    except (jsonschema.ValidationError, KeyError):
+        return False
+    return True
+
+
 @pytest.mark.model
 @pytest.mark.nightly
 def test_how_often_the_right_tool_is_called(
@@ -261,23 +269,22 @@ def test_how_often_the_right_tool_is_called(
     right = {"constrained": 0, "free": 0}
     valid = {"constrained": 0, "free": 0}
     asked = [case for case in requests(corpora) if case["calls"]]
+    engine = Engine(model, max_batch=8)
+    written = []
     for case in asked:
-        wanted = case["calls"][0]["name"]
-        result = generate(
-            model, ask(case), tools=case["tools"], tool_choice="required", max_tokens=600
-        )
-        check(case, result.calls)
         use = choose_tools(model, case["tools"], None, None, None)
-        assert use is not None
         prompt = decode(model, encode_with_tools(model, ask(case), use))
-        free = parse_calls(generate(model, prompt, max_tokens=600).text, tools=case["tools"])
-        for how, calls in (("constrained", result.calls), ("free", free.calls)):
-            right[how] += bool(calls) and calls[0].name == wanted
-            try:
-                check(case, calls)
-                valid[how] += bool(calls)
-            except (jsonschema.ValidationError, KeyError):
-                pass
+        constrained = engine.submit(
+            ask(case), tools=case["tools"], tool_choice="required", max_tokens=200
+        )
+        written.append((case, constrained, engine.submit(prompt, max_tokens=120)))
+    engine.run()
+    for case, constrained, free in written:
+        check(case, constrained.result().calls)
+        read = parse_calls(free.result().text, tools=case["tools"])
+        for how, calls in (("constrained", constrained.result().calls), ("free", read.calls)):
+            right[how] += bool(calls) and calls[0].name == case["calls"][0]["name"]
+            valid[how] += bool(calls) and is_valid(case, calls)
     with capsys.disabled():
         print(f"\nof {len(asked)} requests: right tool {right}, valid calls {valid}")
     assert valid["constrained"] >= len(asked) * 0.8  # the others are cut short

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import NamedTuple
+
 from guided.errors import GuidedError
 from guided.text.json_schema.compiler import load_schema
 from guided.text.json_schema.document.document import Document
@@ -9,8 +11,24 @@ from guided.text.json_schema.reader import Reader
 from guided.text.json_schema.shapes.shape import ANYTHING, is_nothing
 from guided.text.tools.tool import Tool
 
-# By the name of an argument: whether it may be a string, and whether it may be another value.
-Kinds = dict[str, tuple[bool, bool]]
+
+class Kind(NamedTuple):
+    """What an argument may be.
+
+    Attributes:
+        is_text: it may be a string.
+        is_other: it may be another value.
+        brackets: those that arrays and objects begin with, if it may be such.
+    """
+
+    is_text: bool
+    is_other: bool
+    brackets: str = ""
+
+
+TEXT, OTHER = Kind(True, False), Kind(False, True, "[{")
+# By the name of an argument.
+Kinds = dict[str, Kind]
 
 
 def kinds_of(tool: Tool) -> Kinds:
@@ -24,7 +42,8 @@ def kinds_of(tool: Tool) -> Kinds:
                 for name, child in group.properties.items():
                     shape = reader.shape(reader.resolve(child)) if child else ANYTHING
                     rest = shape._replace(strings=())
-                    found[name] = (bool(shape.strings), not is_nothing(rest))
+                    brackets = ("[" if rest.arrays else "") + ("{" if rest.objects else "")
+                    found[name] = Kind(bool(shape.strings), not is_nothing(rest), brackets)
         reader.release()
     except GuidedError:
         return {}

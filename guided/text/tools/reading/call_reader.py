@@ -7,7 +7,7 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from guided.text.tools.format import Template, ToolFormat, head_of
-from guided.text.tools.kinds import Kinds, kinds_of
+from guided.text.tools.kinds import OTHER, TEXT, Kind, Kinds, kinds_of
 from guided.text.tools.reading.literals import LiteralReader, Slot
 from guided.text.tools.reading.stream import Mismatch, Reading, Stream
 from guided.text.tools.tool import Tool
@@ -192,15 +192,19 @@ class CallReader:
             slot = members[found["key"]] = Slot()
             kind = kinds.get(found["key"])
             if found.get("is_string") == "true":
-                kind = (True, False)
+                kind = TEXT
             elif "is_string" in found:
-                kind = (False, True)
+                kind = OTHER
             yield from self._parameter(slot, kind)
 
-    def _parameter(self, slot: Slot, kind: tuple[bool, bool] | None) -> Reading[None]:
-        """Read a value up to its marker, and that; `kind`: whether it may be text, or else."""
+    def _parameter(self, slot: Slot, kind: Kind | None) -> Reading[None]:
+        """Read a value up to its marker, and that; `kind`: what it may be, if that is known."""
         end = [self._form.parameter_end]
-        if kind == (True, False):
+        first = (yield from self._stream.peek()) if kind else ""
+        if (kind and not kind.is_text) or (first and kind and first in kind.brackets):
+            # The marker may stand within a string in there.
+            yield from LiteralReader(self._stream).value(slot)
+        elif kind and not kind.is_other:
             parts = slot.open_text()
             is_over = False
             while not is_over:
@@ -209,7 +213,7 @@ class CallReader:
                 if not is_over and not part:
                     yield
         else:
-            slot.put(value_of((yield from self._until(end)), kind))
+            slot.put(value_of((yield from self._until(end))))
         yield from self._stream.expect(*end)
 
     def _kinds_of(self, name: str) -> Kinds:
@@ -219,16 +223,10 @@ class CallReader:
         return self._kinds[name]
 
 
-def value_of(text: str, kind: tuple[bool, bool] | None) -> Any:
-    """Return the value that a text between markers stands for.
-
-    Raises:
-        Mismatch: it is no JSON, and cannot be plain text.
-    """
+def value_of(text: str) -> Any:
+    """Return the value that a text between markers stands for, where it may be text or JSON."""
     try:
         value = json.loads(text)
     except (ValueError, RecursionError):
-        if kind == (False, True):
-            raise Mismatch from None
         return text
-    return text if isinstance(value, str) and kind != (False, True) else value
+    return text if isinstance(value, str) else value
