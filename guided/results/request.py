@@ -11,8 +11,7 @@ from guided.results.driver import Driver
 from guided.results.result import Result
 from guided.results.run import make_result
 from guided.results.text import MarkedTextReader, TextReader
-from guided.text.tools.reading import CallParser, TextPiece
-from guided.text.tools.reading.parser import Event
+from guided.text.tools.reading import CallParser, Event, TextPiece
 
 
 class Reading:

@@ -6,7 +6,7 @@ from guided.decoding import Job, Model
 from guided.results.constraint import Constraint
 from guided.results.result import Result, Statistics
 from guided.results.text import MarkedTextReader, read_text
-from guided.text.tools.reading.parser import ParsedCalls, gather
+from guided.text.tools.reading import ParsedCalls, gather
 from guided.vocabulary import Vocabulary
 
 

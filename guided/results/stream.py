@@ -17,7 +17,7 @@ from guided.results.run import check_call
 from guided.results.tool_use import choose_tools
 from guided.sampling import Sampling
 from guided.text.json_schema import PropertyOrder, SchemaLike, Whitespace
-from guided.text.tools.reading.parser import Event
+from guided.text.tools.reading import Event
 
 
 class Stream(Iterator[str]):

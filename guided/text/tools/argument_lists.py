@@ -34,10 +34,7 @@ def write_list(
     Raises:
         LimitError: there are too many.
     """
-    if len(arguments) > MAX_ARGUMENTS:
-        raise LimitError(
-            f"a tool has {len(arguments)} arguments", limit="arguments", value=MAX_ARGUMENTS
-        )
+    _check_number(arguments)
     nodes = [written(argument) for argument in arguments]
     known: dict[_State, int] = {}
     names = [argument.name for argument in arguments]
@@ -64,6 +61,13 @@ def write_list(
         return known[state]
 
     return rest(0, frozenset(), frozenset(), True)
+
+
+def _check_number(arguments: Sequence[Argument]) -> None:
+    if len(arguments) > MAX_ARGUMENTS:
+        raise LimitError(
+            f"a tool has {len(arguments)} arguments", limit="arguments", value=MAX_ARGUMENTS
+        )
 
 
 def write_parameters(text: TaggedText, form: ToolFormat, arguments: Sequence[Argument]) -> int:

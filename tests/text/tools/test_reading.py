@@ -15,9 +15,9 @@ from guided.text.tools.reading import (
     CallParser,
     ParsedCalls,
     TextPiece,
+    gather,
     parse_calls,
 )
-from guided.text.tools.reading.parser import gather
 
 CALL = '<tool_call>\n{"name": "say", "arguments": {"text": "hi"}}\n</tool_call>'
 

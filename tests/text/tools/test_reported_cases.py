@@ -15,8 +15,7 @@ import pytest
 
 from guided.grammar import Grammar
 from guided.text.tags import Tag
-from guided.text.tools.reading import CallParser, parse_calls, read_partial_json
-from guided.text.tools.reading.parser import gather
+from guided.text.tools.reading import CallParser, gather, parse_calls, read_partial_json
 from tests.text.tags.matching import byte_vocabulary, matches, tokens_of
 
 Case = dict[str, Any]

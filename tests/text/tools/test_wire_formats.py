@@ -15,8 +15,7 @@ import pytest
 from guided.errors import UnsupportedError
 from guided.grammar import Grammar
 from guided.text.tools import find_format, format_names
-from guided.text.tools.reading import CallParser, ParsedCalls, parse_calls
-from guided.text.tools.reading.parser import gather
+from guided.text.tools.reading import CallParser, ParsedCalls, gather, parse_calls
 from guided.text.tools.rendering import render_calls
 from tests.text.tags.matching import matches
 

@@ -3,70 +3,26 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, field
-from typing import Any, TypeAlias
+from typing import Any
 
-from guided.text.tools.call import ToolCall, call_of
+from guided.text.tools.call import call_of
 from guided.text.tools.call_writer import first_line
 from guided.text.tools.format import DEFAULT, ToolFormat, find_format, head_of
 from guided.text.tools.reading.call_reader import CallReader, OpenCall
+from guided.text.tools.reading.events import (
+    CallArguments,
+    CallBegan,
+    CallFinished,
+    Event,
+    ParsedCalls,
+    TextPiece,
+    gather,
+    joined,
+)
 from guided.text.tools.reading.literals import LiteralReader, Slot
 from guided.text.tools.reading.stream import Mismatch, Reading, Stream
 from guided.text.tools.tool import Tool, read_tools
 from guided.text.tools.turn import Reasoning
-
-
-@dataclass(frozen=True, slots=True)
-class TextPiece:
-    """Some free text; `is_reasoning`: of what the model thinks first."""
-
-    text: str
-    is_reasoning: bool = False
-
-
-@dataclass(frozen=True, slots=True)
-class CallBegan:
-    """The name of a tool has come; `index` counts the calls from 0."""
-
-    index: int
-    name: str
-    id: str | None = None
-
-
-@dataclass(frozen=True, slots=True)
-class CallArguments:
-    """More of the arguments has come: all that is there so far, see `read_partial_json`."""
-
-    index: int
-    arguments: dict[str, Any]
-
-
-@dataclass(frozen=True, slots=True)
-class CallFinished:
-    """A call is whole."""
-
-    index: int
-    call: ToolCall
-
-
-Event: TypeAlias = TextPiece | CallBegan | CallArguments | CallFinished
-
-
-@dataclass(frozen=True, slots=True)
-class ParsedCalls:
-    """What a turn came to.
-
-    Attributes:
-        text: the free text, without calls.
-        calls: the calls.
-        reasoning: what the model thought first.
-        unfinished: the text of a call that was cut short; "" if there is none.
-    """
-
-    text: str
-    calls: list[ToolCall] = field(default_factory=list)
-    reasoning: str = ""
-    unfinished: str = ""
 
 
 class CallParser:
@@ -135,7 +91,7 @@ class CallParser:
                 self._is_over = True
         self._show()
         events, self._events = self._events, []
-        return list(_joined(events))
+        return list(joined(events))
 
     def _show(self) -> None:
         """Tell what has come of the call that is open."""
@@ -342,32 +298,3 @@ def parse_calls(
     parser = CallParser(format, tools=tools, reasoning=reasoning)
     events = [*parser.feed(text), *parser.close()]
     return gather(events, parser.unfinished)
-
-
-def gather(events: Iterable[Event], unfinished: str = "") -> ParsedCalls:
-    """Put the events of a turn together."""
-    free: list[str] = []
-    thoughts: list[str] = []
-    calls = []
-    for event in events:
-        if isinstance(event, TextPiece):
-            (thoughts if event.is_reasoning else free).append(event.text)
-        elif isinstance(event, CallFinished):
-            calls.append(event.call)
-    return ParsedCalls("".join(free), calls, "".join(thoughts), unfinished)
-
-
-def _joined(events: Sequence[Event]) -> Iterable[Event]:
-    """Join pieces of text that follow each other."""
-    last: TextPiece | None = None
-    for event in events:
-        if isinstance(event, TextPiece) and last and last.is_reasoning == event.is_reasoning:
-            last = TextPiece(last.text + event.text, event.is_reasoning)
-            continue
-        if last is not None:
-            yield last
-        last = event if isinstance(event, TextPiece) else None
-        if last is None:
-            yield event
-    if last is not None:
-        yield last
