@@ -215,7 +215,8 @@ class Loop:
         self.totals.mask_wait_seconds += masks.waited
         for part in slices:
             part.job.seen += part.count
-        rows = StepLogits(logits, masks.rows, masks.errors)
+        self._filler.note(masks.waited, perf_counter() - begun)
+        rows = StepLogits(logits, masks, parts)
         verified = [
             verify(part.job, part.tree, rows, part.start, self.vocabulary) for part in parts
         ]

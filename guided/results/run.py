@@ -68,4 +68,5 @@ def make_result(vocabulary: Vocabulary, job: Job, constraint: Constraint) -> Res
         stats=statistics,
         read=constraint.read,
         find_captures=constraint.captures,
+        logprobs=job.logprobs if job.sampler.options.logprobs else None,
     )
