@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
-from typing import Protocol, runtime_checkable
+from typing import Protocol, TypeGuard
 
 from guided.decoding.drafts.draft import Draft
 from guided.decoding.drafts.pace import Pace
@@ -20,8 +20,7 @@ MOST = 32  # tokens that one drafter is asked for
 PROBE, RAREST = 16, 512
 
 
-@runtime_checkable
-class Branching(Protocol):
+class Branching(Drafter, Protocol):
     """A drafter that has rows of its own run to learn from what the model says after them."""
 
     def branches(self, job: Job) -> tuple[list[int], list[int]]:
@@ -124,7 +123,7 @@ class Speculator:
     def see(self, job: Job, best: Sequence[int]) -> None:
         """Hand the most likely tokens after its branches to the drafter they are of."""
         for drafter in job.drafters:
-            if isinstance(drafter, Branching):
+            if is_branching(drafter):
                 drafter.see(job, list(best))
                 return
 
@@ -165,7 +164,7 @@ class Speculator:
             return
         for place, job in enumerate(jobs):
             for drafter in job.drafters:
-                if not isinstance(drafter, Branching):
+                if not is_branching(drafter):
                     continue
                 tokens, parents = drafter.branches(job)
                 count = len(tokens)
@@ -177,6 +176,11 @@ class Speculator:
                 if 0 < count <= left[place] and after <= worth * before:
                     trees[place].add_branches(tokens, parents)
                 break
+
+
+def is_branching(drafter: Drafter) -> TypeGuard[Branching]:
+    """Whether a drafter wants rows of its own."""
+    return hasattr(drafter, "branches")
 
 
 def allowed(job: Job, draft: Draft) -> Draft:
