@@ -18,6 +18,8 @@ MOST = 32  # tokens that one drafter is asked for
 # Steps without a guess after which one is made all the same, to see whether times have changed;
 # twice as many each time that it was in vain.
 PROBE, RAREST = 16, 512
+# After so many steps with guesses one is made without, to know what it would take.
+CONTROL = 24
 
 
 class Branching(Drafter, Protocol):
@@ -52,6 +54,7 @@ class Speculator:
         self.pace = Pace() if pace is None else pace
         self.tallies: dict[str, Tally] = {}
         self._idle, self._patience = 0, PROBE
+        self._busy = 0  # steps with guesses since one without
 
     def draft(
         self, jobs: Sequence[Job], *, rows: int, budget: int, room: int, chains: bool
@@ -69,6 +72,9 @@ class Speculator:
             a tree for each, maybe an empty one.
         """
         trees = [DraftTree() for _ in jobs]
+        if self._busy >= CONTROL:
+            self._busy = 0
+            return trees
         left = [
             min(job.max_tokens - len(job.tokens), room, budget // max(1, len(jobs)))
             if job.drafters
@@ -147,9 +153,9 @@ class Speculator:
         if probe:
             self._idle, self._patience = 0, min(2 * self._patience, RAREST)
         elif drafted:
-            self._idle = 0
+            self._idle, self._busy = 0, self._busy + 1
         else:
-            self._idle += 1
+            self._idle, self._busy = self._idle + 1, 0
 
     def _add_branches(
         self,
