@@ -68,7 +68,8 @@ def test_what_is_written_is_the_same(
 def test_an_assistant_changes_no_greedy_text(model: Model, assistant: Model) -> None:
     options: Any = {"regex": "[a-f]{30}", "max_tokens": 40}
     plain = generate(model, "Go: ", speculate="off", **options)
-    for speculate in ("auto", ["assistant"], ["forced", "assistant"], ["layers"]):
+    sources: list[Any] = ["auto", ["assistant"], ["forced", "assistant"], ["layers"]]
+    for speculate in sources:
         found = generate(model, "Go: ", speculate=speculate, assistant=assistant, **options)
         assert found.tokens == plain.tokens
 
