@@ -45,20 +45,21 @@ class MaskRows:
                 over[token // 32] |= np.uint32(1 << token % 32)
         self._mask = allocate_mask(0, vocabulary)
 
-    def apply(self, logits: Tensor, rows: Sequence[Row]) -> None:
+    def apply(self, logits: Tensor, rows: Sequence[Row], *, strict: bool = False) -> None:
         """Set what is forbidden to minus infinity, in place.
 
-        No row is left without a token: where the grammar lets a text end and do nothing else, it
-        ends, whatever else forbids that, such as a number of tokens that are to be written first.
+        Where the grammar lets a text end and do nothing else, it ends, whatever forbade that
+        before, such as a number of tokens that are to be written first.
 
         Args:
-            logits: (B, V) of any device. It may be narrower than the vocabulary, as that of a
+            logits: (B, V) on any device. It may be narrower than the vocabulary, as that of a
                 draft model with less padding is.
             rows: B matchers, or what holds without one.
+            strict: look for rows where nothing is left. On a GPU this waits for the logits.
 
         Raises:
-            GuidedError: all tokens that a grammar allows were forbidden before; or the vocabulary
-                cannot spell what must come next.
+            GuidedError: `strict`, and all tokens that a grammar allows were forbidden before.
+            VocabularyError: `strict`, and the vocabulary cannot spell what must come next.
         """
         mask = self._fill(rows)[:, : -(-logits.shape[1] // 32)]  # (B, W)
         numbers = None
@@ -67,7 +68,9 @@ class MaskRows:
             numbers = torch.tensor(chosen, device=logits.device)  # (B,)
         sent = mask.to(logits.device, non_blocking=True)
         apply_mask(logits, sent, numbers=numbers)
-        self._leave_none_empty(logits, mask, rows)
+        self._let_end(logits, mask, rows)
+        if strict:
+            refuse_empty(logits, mask, rows)
 
     def _fill(self, rows: Sequence[Row]) -> Tensor:
         """Return the mask of the rows, (B, W) on the CPU; it is overwritten by the next call."""
@@ -85,28 +88,30 @@ class MaskRows:
             mask[b] = filled[place]
         return mask
 
-    def _leave_none_empty(self, logits: Tensor, mask: Tensor, rows: Sequence[Row]) -> None:
-        """Look at one allowed token of each row; only where it is forbidden, at all of them."""
-        first = first_allowed(mask).to(logits.device)  # (B,)
-        values = logits.gather(1, first.unsqueeze(1)).squeeze(1)  # (B,)
-        for b, value in enumerate(values.tolist()):
-            if value == NOTHING and rows[b] is not Rest.FREE and logits[b].max() == NOTHING:
-                self._revive(logits[b], mask[b], rows[b], b)
+    def _let_end(self, logits: Tensor, mask: Tensor, rows: Sequence[Row]) -> None:
+        """Give end tokens the logit 0 where nothing but them is allowed and they are forbidden."""
+        words = mask.numpy()  # (B, W)
+        only_ends = ~(words & ~self._over[: words.shape[1]].numpy()).any(axis=1)  # (B,)
+        for b in np.flatnonzero(only_ends).tolist():
+            if rows[b] is not Rest.FREE:
+                bits = np.unpackbits(words[b].view(np.uint8), bitorder="little")  # (32 * W,)
+                ends = torch.from_numpy(np.flatnonzero(bits)).to(logits.device)
+                left = logits[b, ends]
+                logits[b, ends] = torch.where((left == NOTHING).all(), 0.0, left)
 
-    def _revive(self, logits: Tensor, mask: Tensor, row: Row, number: int) -> None:
-        """Let a text end that can do nothing else; logits (V,), mask (W,)."""
-        words = mask.numpy()  # (W,)
-        over = self._over[: len(words)].numpy()
-        if isinstance(row, Matcher):
+
+def refuse_empty(logits: Tensor, mask: Tensor, rows: Sequence[Row]) -> None:
+    """Raise if nothing is left of a row: look at one allowed token, then only at all of them."""
+    first = first_allowed(mask).to(logits.device)  # (B,)
+    values = logits.gather(1, first.unsqueeze(1)).squeeze(1)  # (B,)
+    for b, (value, row) in enumerate(zip(values.tolist(), rows, strict=True)):
+        if value == NOTHING and isinstance(row, Matcher) and logits[b].max() == NOTHING:
             row.check_spelling()
-            if (words & ~over).any():
-                raise GuidedError(
-                    "all tokens that the grammar allows have been forbidden by something else",
-                    place=f"in row {number}",
-                    mend="look at other logits processors, suppressed tokens and bad words",
-                )
-        bits = np.unpackbits(words.view(np.uint8), bitorder="little")  # (32 * W,)
-        logits[torch.from_numpy(np.flatnonzero(bits)).to(logits.device)] = 0.0
+            raise GuidedError(
+                "all tokens that the grammar allows have been forbidden by something else",
+                place=f"in row {b}",
+                mend="look at other logits processors, suppressed tokens and bad words",
+            )
 
 
 def first_allowed(mask: Tensor) -> Tensor:

@@ -116,7 +116,7 @@ class GuidedLogitsProcessor(LogitsProcessor):
         # Not in place: prompt look-up gives the same tensor again for each token of a draft, and
         # `output_logits` keeps the one it gave.
         masked = scores.clone()  # (B, V)
-        self._rows.apply(masked, rows)
+        self._rows.apply(masked, rows, strict=True)
         return masked
 
     def _row(self, tree: OutputTree | None, place: Place | None) -> Row:

@@ -2,11 +2,8 @@
 
 from __future__ import annotations
 
-import json
-import re
 from typing import Any
 
-import jsonschema
 import pytest
 import torch
 from torch import Tensor
@@ -17,22 +14,10 @@ from guided.decoding import Model
 from guided.errors import GuidedError, ShapeError, TokenRejected
 from guided.integrations.transformers import GuidedLogitsProcessor
 from tests.decoding.tiny_model import VOCABULARY, tiny_network
+from tests.integrations.languages import OBJECT, PROMPTS, REGEX, is_valid
 
-PATTERN = r'(true|"ab(c|12){1,3}"|[0-9]{2,5}|\[(a,)*b\])!?'
-SCHEMA = {
-    "type": "object",
-    "properties": {
-        "a": {"type": "array", "items": {"enum": [True, 12, "abc"]}, "maxItems": 4},
-        "b": {"type": "string", "maxLength": 8},
-    },
-    "required": ["a", "b"],
-    "additionalProperties": False,
-}
-REGEX = guided.Grammar.from_regex(PATTERN)
-OBJECT = guided.Grammar.from_json_schema(SCHEMA, whitespace="compact")
 PAD = 2  # what is no end token, so that what is no text is seen
 END = 1
-PROMPTS = ["As JSON: ", "true or false? abc"]
 LENGTH = 80
 
 # How `generate` may be called, and how many rows it makes of a prompt.
@@ -83,14 +68,6 @@ def generate(
 
 def text_of(model: Model, tokens: list[int]) -> str:
     return b"".join(model.vocabulary.token_bytes(token) or b"?" for token in tokens).decode()
-
-
-def is_valid(grammar: guided.Grammar, text: str) -> bool:
-    """What the grammar means, told by others."""
-    if grammar is REGEX:
-        return re.fullmatch(PATTERN, text) is not None
-    jsonschema.validate(json.loads(text), SCHEMA)
-    return True
 
 
 @pytest.mark.parametrize("grammar", [REGEX, OBJECT], ids=["regex", "schema"])
