@@ -95,7 +95,8 @@ class MaskRows:
         for b in np.flatnonzero(only_ends).tolist():
             if rows[b] is not Rest.FREE:
                 bits = np.unpackbits(words[b].view(np.uint8), bitorder="little")  # (32 * W,)
-                ends = torch.from_numpy(np.flatnonzero(bits)).to(logits.device)
+                found = np.flatnonzero(bits[: logits.shape[1]])
+                ends = torch.from_numpy(found).to(logits.device)
                 left = logits[b, ends]
                 logits[b, ends] = torch.where((left == NOTHING).all(), 0.0, left)
 

@@ -13,8 +13,8 @@ PATTERN = r'(true|"ab(c|12){1,3}"|[0-9]{2,5}|\[(a,)*b\])!?'
 SCHEMA = {
     "type": "object",
     "properties": {
-        "a": {"type": "array", "items": {"enum": [True, 12, "abc"]}, "maxItems": 4},
-        "b": {"type": "string", "maxLength": 8},
+        "a": {"type": "array", "items": {"enum": [True, 12, "abc"]}, "maxItems": 2},
+        "b": {"type": "string", "maxLength": 3},
     },
     "required": ["a", "b"],
     "additionalProperties": False,
