@@ -8,12 +8,14 @@ from typing import Final
 
 import numpy as np
 import torch
+from numpy.typing import NDArray
 from torch import Tensor
 
 from guided._core import fill_masks
 from guided.errors import GuidedError
 from guided.grammar import Matcher
 from guided.masks import allocate_mask, apply_mask
+from guided.masks.layout import WORD_BITS
 from guided.vocabulary import Vocabulary
 
 
@@ -25,6 +27,8 @@ class Rest(Enum):
 
 
 Row = Matcher | Rest
+Words = NDArray[np.int32]
+FEW = 2  # rows that are filled before threads have begun: 1 us each against 10
 NOTHING: Final = -torch.inf
 
 
@@ -38,8 +42,8 @@ class MaskRows:
 
     def __init__(self, vocabulary: Vocabulary, padding: Collection[int] = ()) -> None:
         self.vocabulary = vocabulary
-        self._over = allocate_mask(1, vocabulary)[0]  # (W,)
-        over = self._over.numpy().view(np.uint32)
+        self._over = np.zeros(vocabulary.words, np.int32)  # (W,)
+        over = self._over.view(np.uint32)
         for token in {*vocabulary.eos, *padding}:
             if 0 <= token < vocabulary.size:
                 over[token // 32] |= np.uint32(1 << token % 32)
@@ -61,16 +65,21 @@ class MaskRows:
             GuidedError: `strict`, and all tokens that a grammar allows were forbidden before.
             VocabularyError: `strict`, and the vocabulary cannot spell what must come next.
         """
-        mask = self._fill(rows)[:, : -(-logits.shape[1] // 32)]  # (B, W)
+        mask = self._fill(rows)  # (B, W)
+        if (needed := -(-logits.shape[1] // WORD_BITS)) < mask.shape[1]:
+            mask = mask[:, :needed]
         numbers = None
-        if Rest.FREE in rows:
+        if any(row is Rest.FREE for row in rows):
             chosen = [-1 if row is Rest.FREE else b for b, row in enumerate(rows)]
             numbers = torch.tensor(chosen, device=logits.device)  # (B,)
-        sent = mask.to(logits.device, non_blocking=True)
+        sent = mask if logits.device.type == "cpu" else mask.to(logits.device, non_blocking=True)
         apply_mask(logits, sent, numbers=numbers)
-        self._let_end(logits, mask, rows)
+        words: Words = mask.numpy()  # (B, W)
+        for b, row in enumerate(rows):
+            if row is Rest.OVER or (isinstance(row, Matcher) and row.is_complete):
+                self._let_end(logits[b], words[b])
         if strict:
-            refuse_empty(logits, mask, rows)
+            refuse_empty(logits, words, rows)
 
     def _fill(self, rows: Sequence[Row]) -> Tensor:
         """Return the mask of the rows, (B, W) on the CPU; it is overwritten by the next call."""
@@ -78,34 +87,45 @@ class MaskRows:
             self._mask = allocate_mask(len(rows), self.vocabulary)
         mask = self._mask[: len(rows)]  # (B, W)
         live = [(b, row) for b, row in enumerate(rows) if isinstance(row, Matcher)]
-        if len(live) == len(rows):
-            fill_masks([row for _, row in live], mask)
+        words = mask.numpy()  # its memory: the core reads numpy's arrays faster than torch's
+        if len(rows) <= FEW:
+            words[:] = self._over
+            for b, row in live:
+                row.fill_mask(words[b])
             return mask
-        filled = allocate_mask(len(live), self.vocabulary)  # (n, W)
+        if len(live) == len(rows):
+            fill_masks([row for _, row in live], words)
+            return mask
+        filled = np.empty((len(live), words.shape[1]), np.int32)  # (n, W)
         fill_masks([row for _, row in live], filled)
-        mask[:] = self._over
-        for place, (b, _) in enumerate(live):
-            mask[b] = filled[place]
+        words[:] = self._over
+        words[[b for b, _ in live]] = filled
         return mask
 
-    def _let_end(self, logits: Tensor, mask: Tensor, rows: Sequence[Row]) -> None:
-        """Give end tokens the logit 0 where nothing but them is allowed and they are forbidden."""
-        words = mask.numpy()  # (B, W)
-        only_ends = ~(words & ~self._over[: words.shape[1]].numpy()).any(axis=1)  # (B,)
-        for b in np.flatnonzero(only_ends).tolist():
-            if rows[b] is not Rest.FREE:
-                bits = np.unpackbits(words[b].view(np.uint8), bitorder="little")  # (32 * W,)
-                found = np.flatnonzero(bits[: logits.shape[1]])
-                ends = torch.from_numpy(found).to(logits.device)
-                left = logits[b, ends]
-                logits[b, ends] = torch.where((left == NOTHING).all(), 0.0, left)
+    def _let_end(self, logits: Tensor, words: Words) -> None:
+        """Give end tokens the logit 0 where nothing but them is allowed and they are forbidden.
+
+        Args:
+            logits: (V,)
+            words: (W,)
+        """
+        if not (words & ~self._over[: len(words)]).any():
+            bits = np.unpackbits(words.view(np.uint8), bitorder="little")  # (32 * W,)
+            ends = torch.from_numpy(np.flatnonzero(bits[: len(logits)])).to(logits.device)
+            left = logits[ends]
+            logits[ends] = torch.where((left == NOTHING).all(), 0.0, left)
 
 
-def refuse_empty(logits: Tensor, mask: Tensor, rows: Sequence[Row]) -> None:
+def refuse_empty(logits: Tensor, words: Words, rows: Sequence[Row]) -> None:
     """Raise if nothing is left of a row: look at one allowed token, then only at all of them."""
-    first = first_allowed(mask).to(logits.device)  # (B,)
-    values = logits.gather(1, first.unsqueeze(1)).squeeze(1)  # (B,)
-    for b, (value, row) in enumerate(zip(values.tolist(), rows, strict=True)):
+    first = first_allowed(words)
+    values: Sequence[float]
+    if logits.device.type == "cpu" and logits.dtype == torch.float32:
+        host = logits.detach().numpy()
+        values = [host[place] for place in enumerate(first)]
+    else:
+        values = logits[range(len(first)), first].tolist()
+    for b, (value, row) in enumerate(zip(values, rows, strict=True)):
         if value == NOTHING and isinstance(row, Matcher) and logits[b].max() == NOTHING:
             row.check_spelling()
             raise GuidedError(
@@ -115,17 +135,11 @@ def refuse_empty(logits: Tensor, mask: Tensor, rows: Sequence[Row]) -> None:
             )
 
 
-def first_allowed(mask: Tensor) -> Tensor:
-    """Return the lowest token that each row of a mask allows, 0 where it allows none.
-
-    Args:
-        mask: (B, W) int32 on the CPU.
-
-    Returns:
-        (B,) int64 on the CPU.
-    """
-    words = mask.numpy()
-    columns = (words != 0).argmax(axis=1)  # (B,)
-    chosen = words[np.arange(len(words)), columns]
-    bits = [max((word & -word).bit_length() - 1, 0) for word in chosen.view(np.uint32).tolist()]
-    return torch.tensor([32 * column + bit for column, bit in zip(columns, bits, strict=True)])
+def first_allowed(words: Words) -> list[int]:
+    """Return the lowest token that each row of a mask, (B, W), allows; 0 where it allows none."""
+    columns = (words != 0).argmax(axis=1).tolist()
+    found = []
+    for b, column in enumerate(columns):
+        word = int(words[b, column]) & 0xFFFFFFFF
+        found.append(WORD_BITS * column + max((word & -word).bit_length() - 1, 0))
+    return found

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-import torch
+import numpy as np
+from numpy.typing import NDArray
 from torch import Tensor
 from transformers import LogitsProcessor
 
@@ -14,6 +15,7 @@ from guided.integrations.automata import Constraint, compile_all, vocabulary_of
 from guided.integrations.mask_rows import MaskRows, Rest, Row
 from guided.integrations.prefixes import OutputTree, Place, Refused
 
+Ids = NDArray[np.int64]
 RUNS = 4
 REFUSED = (
     "something other than the masked scores chose this token: another processor, or an assistant"
@@ -109,9 +111,10 @@ class GuidedLogitsProcessor(LogitsProcessor):
             ShapeError: the batch is no multiple of the number of constraints.
             GuidedError: other processors forbid all that the grammar allows.
         """
-        run = self._run(input_ids)
-        run.places = self._places(run, input_ids)
-        run.ids = input_ids.clone()  # (B, T)
+        ids: Ids = input_ids.cpu().numpy()  # (B, T)
+        run = self._run(ids)
+        run.places = self._places(run, ids)
+        run.ids = ids.copy()  # a loop may go on to write where these are
         rows = [self._row(tree, place) for tree, place in run.places]
         # Not in place: prompt look-up gives the same tensor again for each token of a draft, and
         # `output_logits` keeps the one it gave.
@@ -124,14 +127,14 @@ class GuidedLogitsProcessor(LogitsProcessor):
             return Rest.FREE
         return Rest.OVER if place.is_over else tree.matcher(place)
 
-    def _run(self, input_ids: Tensor) -> _Run:
+    def _run(self, ids: Ids) -> _Run:
         """Find the call of `generate` that these rows belong to, or begin a new one."""
         for run in self._runs:
-            if run.holds(input_ids):
+            if run.holds(ids):
                 self._runs.remove(run)
                 self._runs.insert(0, run)
                 return run
-        batch, length = input_ids.shape
+        batch, length = ids.shape
         if batch % len(self._trees):
             raise ShapeError(
                 "the rows of the batch cannot be shared among the constraints",
@@ -145,20 +148,20 @@ class GuidedLogitsProcessor(LogitsProcessor):
                 wanted=f"at least {prompt} tokens",
                 found=f"{length} tokens",
             )
-        run = _Run(input_ids[:, :prompt].clone(), length)
+        run = _Run(ids[:, :prompt].copy(), length)
         self._runs = [run, *self._runs[: RUNS - 1]]
         return run
 
-    def _places(self, run: _Run, input_ids: Tensor) -> list[_Where]:
+    def _places(self, run: _Run, ids: Ids) -> list[_Where]:
         """Return where each row stands: one step from the last call, or from the prompt on."""
-        batch, length = input_ids.shape
+        batch, length = ids.shape
         before = 0
         if run.is_continued:
             before = length - 1 - run.prompt.shape[1]
-            tokens = [[token] for token in input_ids[:, -1].tolist()]
+            tokens = [[token] for token in ids[:, -1].tolist()]
             starts = run.places
         else:
-            tokens = input_ids[:, run.prompt.shape[1] :].tolist()
+            tokens = ids[:, run.prompt.shape[1] :].tolist()
             shared = batch // len(self._trees)
             trees = [self._trees[row // shared] for row in range(batch)]
             starts = [(tree, None if tree is None else tree.root) for tree in trees]
@@ -189,26 +192,24 @@ class _Run:
         is_continued: whether each row is the row of the last call and one token more.
     """
 
-    def __init__(self, prompt: Tensor, length: int) -> None:
+    def __init__(self, prompt: Ids, length: int) -> None:
         self.prompt = prompt
         self.longest = length
-        self.ids: Tensor | None = None
+        self.ids: Ids | None = None
         self.places: list[_Where] = []
         self.is_continued = False
 
-    def holds(self, input_ids: Tensor) -> bool:
+    def holds(self, ids: Ids) -> bool:
         """Whether rows go on from this prompt; no loop skips a length, though it may go back."""
-        (batch, prompt), length = self.prompt.shape, input_ids.shape[1]
-        if len(input_ids) != batch or not prompt <= length <= self.longest + 1:
-            return False
-        if input_ids.device != self.prompt.device:
+        (batch, prompt), length = self.prompt.shape, ids.shape[1]
+        if len(ids) != batch or not prompt <= length <= self.longest + 1:
             return False
         self.is_continued = (
             self.ids is not None
             and length == self.ids.shape[1] + 1
-            and torch.equal(input_ids[:, :-1], self.ids)
+            and np.array_equal(ids[:, :-1], self.ids)
         )
-        if not self.is_continued and not torch.equal(input_ids[:, :prompt], self.prompt):
+        if not self.is_continued and not np.array_equal(ids[:, :prompt], self.prompt):
             return False
         self.longest = length if length == prompt else max(self.longest, length)
         return True
