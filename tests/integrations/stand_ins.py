@@ -37,6 +37,10 @@ class LogitsProcessor:
     """Its methods are abstract there."""
 
 
+class SecondLogitsProcessor:
+    """vllm/v1/worker/gpu/sample/logits_processor/interface.py; `apply` is abstract there."""
+
+
 @dataclass
 class SamplingParams:
     """vllm/sampling_params.py, the field that custom processors read."""
@@ -54,9 +58,14 @@ def vllm_modules(tokenizer: object) -> dict[str, ModuleType]:
     )
     tokenizers = ModuleType("vllm.tokenizers")
     vars(tokenizers).update(cached_tokenizer_from_config=lambda model_config: tokenizer)
-    names = ("vllm", "vllm.v1", "vllm.v1.sample")
+    second = ModuleType("vllm.v1.worker.gpu.sample.logits_processor.interface")
+    vars(second).update(LogitsProcessor=SecondLogitsProcessor)
+    names = ["vllm", "vllm.v1", "vllm.v1.sample"]
+    parts = second.__name__.split(".")
+    names += [".".join(parts[:count]) for count in range(3, len(parts))]
     packages = {name: ModuleType(name) for name in names}
-    return {**packages, processors.__name__: processors, tokenizers.__name__: tokenizers}
+    modules = {module.__name__: module for module in (processors, tokenizers, second)}
+    return {**packages, **modules}
 
 
 class BaseGrammarObject:

@@ -18,6 +18,8 @@ import torch
 
 import guided
 from guided.decoding import Model
+from guided.integrations.request_grammar import read_grammar
+from guided.integrations.vllm_requests import read_vocabulary
 from tests.decoding.tiny_model import VOCABULARY
 from tests.integrations import stand_ins
 from tests.integrations.stand_ins import allowed
@@ -245,7 +247,7 @@ def test_all_kinds_of_grammars_can_be_asked_for(
     adapter: ModuleType, model: Model, constraint: Any, text: str
 ) -> None:
     adapter.GuidedLogitsProcessor.validate_params(parameters(constraint))
-    matcher = adapter.read_grammar(constraint).compile(model.vocabulary).matcher()
+    matcher = read_grammar(constraint).compile(model.vocabulary).matcher()
     matcher.accept_bytes(text.encode())
     assert matcher.is_complete
 
@@ -284,16 +286,14 @@ def test_what_vllm_asks_of_a_processor(processor: Any) -> None:
     assert processor.needs_output_token_ids() is True
 
 
-def test_the_vocabulary_is_that_of_the_model(
-    model: Model, monkeypatch: pytest.MonkeyPatch, adapter: ModuleType
-) -> None:
+def test_the_vocabulary_is_that_of_the_model(model: Model, monkeypatch: pytest.MonkeyPatch) -> None:
     for name, module in stand_ins.vllm_modules(model.tokenizer).items():
         monkeypatch.setitem(sys.modules, name, module)
     config = SimpleNamespace(
         get_vocab_size=lambda: VOCABULARY,
         try_get_generation_config=lambda: {"eos_token_id": [1, 2]},
     )
-    vocabulary = adapter.read_vocabulary(config)
+    vocabulary = read_vocabulary(config)
     assert (vocabulary.size, sorted(vocabulary.eos)) == (VOCABULARY, [1, 2])
 
 
