@@ -72,6 +72,8 @@ class MaskRows:
         if any(row is Rest.FREE for row in rows):
             chosen = [-1 if row is Rest.FREE else b for b, row in enumerate(rows)]
             numbers = torch.tensor(chosen, device=logits.device)  # (B,)
+        # Tokens that come of these logits are looked at before the next mask is filled, so that the
+        # copy has been made by then.
         sent = mask if logits.device.type == "cpu" else mask.to(logits.device, non_blocking=True)
         apply_mask(logits, sent, numbers=numbers)
         words: Words = mask.numpy()  # (B, W)

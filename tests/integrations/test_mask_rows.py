@@ -17,6 +17,7 @@ VOCABULARY = guided.Vocabulary.from_tokens(
     [bytes([48 + token]) for token in range(64)], eos=[END, OTHER_END], size=SIZE
 )
 EVERYTHING = list(range(SIZE))
+DEVICES = ["cpu", "cuda"] if torch.cuda.is_available() else ["cpu"]
 
 
 def matcher(pattern: str, text: str = "") -> Matcher:
@@ -26,11 +27,14 @@ def matcher(pattern: str, text: str = "") -> Matcher:
 
 
 @pytest.mark.parametrize("width", [SIZE, SIZE + 40, 66], ids=["equal", "wider", "narrower"])
-@pytest.mark.parametrize("dtype", [torch.float32, torch.bfloat16])
-def test_each_kind_of_row_allows_what_it_should(width: int, dtype: torch.dtype) -> None:
+@pytest.mark.parametrize("dtype", [torch.float32, torch.bfloat16], ids=str)
+@pytest.mark.parametrize("device", DEVICES)
+def test_each_kind_of_row_allows_what_it_should(
+    width: int, dtype: torch.dtype, device: str
+) -> None:
     letters = matcher("[0-9]+A?", "0")
     rows: list[Row] = [letters, Rest.OVER, Rest.FREE, matcher("a|b"), Rest.OVER, letters]
-    logits = torch.randn(len(rows), width).to(dtype)
+    logits = torch.randn(len(rows), width).to(device, dtype)
     before = logits.clone()
     MaskRows(VOCABULARY, [PAD]).apply(logits, rows)
     over = [END, OTHER_END, PAD]

@@ -100,13 +100,13 @@ def test_greedy_writes_what_guided_writes(model: Model, grammar: guided.Grammar)
     assert [text_of(model, row) for row in rows] == [result.text for result in ours]
 
 
-@pytest.mark.parametrize("way", [*WAYS, *LONE_WAYS])
-def test_the_masks_are_those_of_a_matcher_that_reads_each_row_from_its_beginning(
-    model: Model, way: str
+def check_against_fresh_matchers(
+    model: Model, grammar: guided.Grammar, way: str, seed: int
 ) -> None:
-    prompts = PROMPTS if way in WAYS else PROMPTS[:1]
+    """Write the same with masks that are made anew, from the beginning of each row."""
+    prompts = PROMPTS if way in WAYS else PROMPTS[seed % 2 :][:1]
     length = padded(model, prompts)["input_ids"].shape[1]
-    automaton = OBJECT.compile(model.vocabulary)
+    automaton = grammar.compile(model.vocabulary)
 
     def allowed(_: int, ids: Tensor) -> list[int]:
         matcher = automaton.matcher()
@@ -117,11 +117,26 @@ def test_the_masks_are_those_of_a_matcher_that_reads_each_row_from_its_beginning
         return [END, PAD] if matcher.is_terminated else matcher.allowed_tokens()
 
     options = {**WAYS, **LONE_WAYS}[way]
-    processor = GuidedLogitsProcessor(OBJECT, model, pad_token=PAD)
-    torch.manual_seed(11)
+    processor = GuidedLogitsProcessor(grammar, model, pad_token=PAD)
+    torch.manual_seed(seed)
     ours = generate(model, prompts, [processor], **options)
-    torch.manual_seed(11)
+    torch.manual_seed(seed)
     assert ours == generate(model, prompts, [], prefix_allowed_tokens_fn=allowed, **options)
+
+
+@pytest.mark.parametrize("way", [*WAYS, *LONE_WAYS])
+def test_the_masks_are_those_of_a_matcher_that_reads_each_row_from_its_beginning(
+    model: Model, way: str
+) -> None:
+    check_against_fresh_matchers(model, OBJECT, way, seed=11)
+
+
+@pytest.mark.nightly
+@pytest.mark.parametrize("grammar", [REGEX, OBJECT], ids=["regex", "schema"])
+@pytest.mark.parametrize("way", [*WAYS, *LONE_WAYS])
+def test_so_they_are_for_many_seeds(model: Model, grammar: guided.Grammar, way: str) -> None:
+    for seed in range(30):
+        check_against_fresh_matchers(model, grammar, way, seed)
 
 
 @pytest.mark.parametrize("way", ["prompt look-up", "assistant"])

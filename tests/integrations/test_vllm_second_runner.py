@@ -182,14 +182,14 @@ def test_many_steps_with_drafts_that_stand_or_fall(runner: Runner, model: Model)
             matcher = automaton.matcher()
             matcher.accept_all(runner.written[slot])
             taken: list[int] = []
-            for row, token in zip(rows, [*drafts[slot], None], strict=True):
+            for row, drafted in zip(rows, [*drafts[slot], None], strict=True):
                 assert row == (matcher.allowed_tokens() or [END])
-                if token is None or not matcher.can_accept(token) or source.random() < 0.3:
+                if drafted is None or not matcher.can_accept(drafted) or source.random() < 0.3:
                     taken.append(source.choice(row))  # verification writes one of its own
                     break
-                matcher.accept(token)
-                taken.append(token)
-                if token == END:
+                matcher.accept(drafted)
+                taken.append(drafted)
+                if drafted == END:
                     break
             runner.write(slot, taken)
             if END in taken or len(runner.written[slot]) > 40:
