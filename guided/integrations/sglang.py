@@ -3,6 +3,7 @@
 SGLang starts further processes, each of which has to know the backend. A script that registers it
 before anything else does for all of them, as they run the script again:
 
+    import os
     import sys
     from guided.integrations.sglang import register
 
@@ -11,8 +12,12 @@ before anything else does for all of them, as they run the script again:
     if __name__ == "__main__":
         from sglang.launch_server import run_server
         from sglang.srt.server_args import prepare_server_args
+        from sglang.srt.utils import kill_process_tree
 
-        run_server(prepare_server_args(sys.argv[1:]))
+        try:
+            run_server(prepare_server_args(sys.argv[1:]))
+        finally:
+            kill_process_tree(os.getpid(), include_parent=False)
 """
 
 from __future__ import annotations

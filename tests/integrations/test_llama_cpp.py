@@ -111,6 +111,16 @@ def test_a_part_of_the_output_may_be_there_already(vocabulary: guided.Vocabulary
     assert np.flatnonzero(np.isfinite(masked)).tolist() == [z]
 
 
+def test_a_prompt_that_holds_the_last_output_begins_anew(vocabulary: guided.Vocabulary) -> None:
+    grammar = guided.Grammar.from_choices(["xyz"])
+    x, y, _ = tiny_tokenizer()("xyz")["input_ids"]
+    scores = np.zeros(VOCABULARY, np.single)
+    processor = GuidedLogitsProcessor(grammar, vocabulary)
+    for tokens, wanted in [([5], x), ([5, x], y), ([5, x, y, 7, 8], x), ([5, x, y, 7, 8, x], y)]:
+        masked = processor(np.array(tokens, np.intc), scores)
+        assert np.flatnonzero(np.isfinite(masked)).tolist() == [wanted]
+
+
 def test_a_draft_model_is_refused() -> None:
     with pytest.raises(ValueError, match="a draft model and a grammar"):
         read_vocabulary(SimpleNamespace(draft_model=object()))

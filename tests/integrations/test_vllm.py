@@ -177,6 +177,12 @@ def test_requests_move_exchange_and_replace_their_rows(engine: Engine, model: Mo
     assert engine.step() == [ids(model, "!")]
 
 
+def test_a_row_that_was_left_is_free(engine: Engine, model: Model) -> None:
+    engine.update(added=[(row, {"regex": "x"}, []) for row in (0, 1)], size=2)
+    engine.update(removed=[0], size=2)
+    assert engine.step() == [EVERYTHING, ids(model, "x")]
+
+
 def test_a_request_ends_at_the_end_token(engine: Engine, model: Model) -> None:
     output = ids(model, "x")
     engine.update(added=[(0, {"choices": ["x"]}, output)], size=1)
