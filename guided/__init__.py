@@ -32,60 +32,89 @@ from guided.errors import (
 
 if TYPE_CHECKING:
     from guided._core import fill_masks
-    from guided.decoding import Model, load
+    from guided.decoding import Model, TokenLogprob, load
+    from guided.decoding.drafts import Draft, Drafter
+    from guided.decoding.drafts.assistant import AssistantDrafter
+    from guided.decoding.drafts.forced import ForcedDrafter
+    from guided.decoding.drafts.lookahead import LookaheadDrafter
+    from guided.decoding.drafts.prompt import PromptDrafter
+    from guided.decoding.drafts.states import StatesDrafter
+    from guided.decoding.models.first_layers import first_layers
     from guided.grammar import Automaton, Grammar, Matcher
     from guided.masks import RowMirror, allocate_mask, apply_mask
     from guided.results import Engine, EngineStatistics, Request, Result, Statistics, Stream
     from guided.results.generate import generate
     from guided.results.stream import stream
-    from guided.sampling import Sampling
+    from guided.sampling import LogitBias, Sampler, Sampling, token_logprobs
     from guided.vocabulary import Vocabulary
 
 __version__ = "0.1.0"
 
 _HOME = {
+    "AssistantDrafter": "guided.decoding.drafts.assistant",
     "Automaton": "guided.grammar",
+    "Draft": "guided.decoding.drafts",
+    "Drafter": "guided.decoding.drafts",
     "Engine": "guided.results",
     "EngineStatistics": "guided.results",
+    "ForcedDrafter": "guided.decoding.drafts.forced",
     "Grammar": "guided.grammar",
+    "LogitBias": "guided.sampling",
+    "LookaheadDrafter": "guided.decoding.drafts.lookahead",
     "Matcher": "guided.grammar",
     "Model": "guided.decoding",
+    "PromptDrafter": "guided.decoding.drafts.prompt",
     "Request": "guided.results",
     "Result": "guided.results",
     "RowMirror": "guided.masks",
+    "Sampler": "guided.sampling",
     "Sampling": "guided.sampling",
+    "StatesDrafter": "guided.decoding.drafts.states",
     "Statistics": "guided.results",
     "Stream": "guided.results",
+    "TokenLogprob": "guided.decoding",
     "Vocabulary": "guided.vocabulary",
     "allocate_mask": "guided.masks",
     "apply_mask": "guided.masks",
     "fill_masks": "guided._core",
+    "first_layers": "guided.decoding.models.first_layers",
     "generate": "guided.results",
     "load": "guided.decoding",
     "stream": "guided.results",
+    "token_logprobs": "guided.sampling",
 }
 
 __all__ = [
+    "AssistantDrafter",
     "Automaton",
+    "Draft",
+    "Drafter",
     "Engine",
     "EngineStatistics",
+    "ForcedDrafter",
     "Grammar",
     "GrammarError",
     "GuidedError",
     "IncompleteError",
     "LimitError",
+    "LogitBias",
+    "LookaheadDrafter",
     "Matcher",
     "Model",
+    "PromptDrafter",
     "Request",
     "Result",
     "RollbackError",
     "RowMirror",
+    "Sampler",
     "Sampling",
     "SchemaError",
     "ShapeError",
     "SourceError",
+    "StatesDrafter",
     "Statistics",
     "Stream",
+    "TokenLogprob",
     "TokenRejected",
     "UnsupportedError",
     "ValueRejected",
@@ -95,9 +124,11 @@ __all__ = [
     "allocate_mask",
     "apply_mask",
     "fill_masks",
+    "first_layers",
     "generate",
     "load",
     "stream",
+    "token_logprobs",
 ]
 
 

@@ -97,6 +97,18 @@ def generate(
         int | None, typer.Option("--min-tokens", min=0, help="No end before so many.")
     ] = None,
     seed: Annotated[int | None, typer.Option("--seed", help="For the same output again.")] = None,
+    speculate: Annotated[
+        str,
+        typer.Option(
+            "--speculate",
+            metavar="SOURCES",
+            help="Guesses of next tokens: auto, off, or sources such as forced,prompt.",
+        ),
+    ] = "auto",
+    assistant: Annotated[
+        str | None,
+        typer.Option("--assistant", metavar="MODEL", help="A smaller model that guesses."),
+    ] = None,
     kind: KindOption = None,
     start: StartOption = None,
     lexer: LexerOption = "contextual",
@@ -143,6 +155,8 @@ def generate(
             "logit_bias": _read_biases(logit_bias or []),
             "min_tokens": min_tokens,
             "seed": seed,
+            "speculate": speculate if speculate in ("auto", "off") else speculate.split(","),
+            "assistant": None if assistant is None else _load(assistant),
         }
         asked = [{"role": "user", "content": text or ""}] if chat else text
         stream = _begin(_load(model), asked, max_tokens=max_tokens, **sampling, **constraint)

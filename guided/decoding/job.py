@@ -56,6 +56,24 @@ class Timings:
     accepted: int = 0
 
 
+@dataclass(frozen=True, slots=True)
+class TokenLogprob:
+    """How likely a token of the output was, in natural logarithms, at temperature 1.
+
+    Attributes:
+        token: its id.
+        logprob: among the tokens that the grammar allowed there.
+        model_logprob: among all tokens, as the model has it; None where the grammar left no choice,
+            so that the model was not asked.
+        allowed: the share of probability, by the model, of all tokens allowed there; None likewise.
+    """
+
+    token: int
+    logprob: float
+    model_logprob: float | None
+    allowed: float | None
+
+
 @dataclass(slots=True, eq=False, weakref_slot=True)
 class Job:
     """One sequence: what was asked, and what has come so far.
@@ -71,6 +89,7 @@ class Job:
         wake: called by the loop's thread when something has come, or all of it.
         tokens: what was written; end tokens are left out.
         forced: how many of them the grammar forced, so that none was sampled.
+        logprobs: of the tokens, where `Sampling.logprobs` asks for them.
         finish_reason: "stop" when the text ended by itself, "length" when it was cut, "timeout" and
             "cancelled" when it was given up; None before, and if it failed.
         is_complete: whether the text may end where it does; a text that was cut may happen to.
@@ -89,6 +108,7 @@ class Job:
     wake: Callable[[], None] | None = None
     tokens: list[int] = field(default_factory=list)
     forced: int = 0
+    logprobs: list[TokenLogprob] = field(default_factory=list)
     finish_reason: FinishReason | None = None
     is_complete: bool = False
     error: BaseException | None = None
@@ -129,6 +149,8 @@ class Job:
         self.tokens.extend(tokens)
         for token in tokens:
             self.sampler.observe(token)
+        if self.sampler.options.logprobs:  # as if all were forced; those that were chosen follow
+            self.logprobs += [TokenLogprob(token, 0.0, None, None) for token in tokens]
 
     def finish(self, reason: FinishReason) -> None:
         """Note why it is over."""

@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from collections import deque
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from time import perf_counter
 
 from guided.decoding.drafts.speculation import Speculator
@@ -13,46 +13,11 @@ from guided.decoding.job import Job
 from guided.decoding.masking import MaskFiller, Rows
 from guided.decoding.models import OutOfPages, Runner
 from guided.decoding.scheduler import Scheduler, Slice
+from guided.decoding.totals import Totals
 from guided.decoding.verify import StepLogits, Verified, verify
 from guided.decoding.writing import prepare
 from guided.errors import LimitError
 from guided.vocabulary import Vocabulary
-
-
-@dataclass(slots=True)
-class Totals:
-    """Sums over all steps and jobs; seconds and counts.
-
-    Attributes:
-        steps: forwards.
-        step_seconds: all of each step, from the plan to the tokens written.
-        run_seconds: of these, the model.
-        mask_seconds: filling masks, beside the model.
-        mask_wait_seconds: what of it the model had to wait for.
-        rows: tokens that were run, those run again among them.
-        finished, failed, cancelled: jobs; late ones count as cancelled.
-        prompt_tokens, cached_tokens, output_tokens, forced_tokens: of jobs that are over.
-        preemptions: how often pages were taken from a job.
-        first_token_seconds: sum over the jobs that wrote something.
-        writers: how many these are.
-    """
-
-    steps: int = 0
-    step_seconds: float = 0.0
-    run_seconds: float = 0.0
-    mask_seconds: float = 0.0
-    mask_wait_seconds: float = 0.0
-    rows: int = 0
-    finished: int = 0
-    failed: int = 0
-    cancelled: int = 0
-    prompt_tokens: int = 0
-    cached_tokens: int = 0
-    output_tokens: int = 0
-    forced_tokens: int = 0
-    preemptions: int = 0
-    first_token_seconds: float = 0.0
-    writers: int = 0
 
 
 class Loop:
@@ -215,7 +180,8 @@ class Loop:
         self.totals.mask_wait_seconds += masks.waited
         for part in slices:
             part.job.seen += part.count
-        rows = StepLogits(logits, masks.rows, masks.errors)
+        self._filler.note(masks.waited, perf_counter() - begun)
+        rows = StepLogits(logits, masks, parts)
         verified = [
             verify(part.job, part.tree, rows, part.start, self.vocabulary) for part in parts
         ]
@@ -232,12 +198,11 @@ class Loop:
             return list(slices)
         rows = sum(part.count for part in slices)
         used = self.runner.needs([part.piece() for part in slices])
-        page = max(1, self.runner.stats().page_size)
         trees = self.speculator.draft(
             jobs,
             rows=rows,
             budget=self.scheduler.budget - rows,
-            room=(self.runner.room() - used) // len(jobs) - page + 1,
+            room=(self.runner.room() - used) // len(jobs) - self.scheduler.page_size + 1,
             chains=not self.runner.trees,
         )
         drafted = list(slices)

@@ -20,6 +20,9 @@ from guided.vocabulary import Vocabulary
 
 # Columns of the head are worth picking while they are at most this share of it.
 FEW = 1 / 16
+# The share of a forward that the model may wait for masks before they are left out where the choice
+# can be checked without; and the weight of the last step in it.
+LONG, WEIGHT = 0.05, 0.1
 ALL = -1  # a word that allows all its 32 tokens
 
 
@@ -64,10 +67,16 @@ class StepMasks:
         errors: what went wrong, by row; the other jobs are not touched by it.
         seconds: how long it took to fill them.
         waited: how long the model had to wait for that.
+        open: rows that were left open, as if everything were allowed: what is chosen from them must
+            be checked, and only if it is refused the mask is needed.
     """
 
     def __init__(
-        self, parts: Sequence[Rows], rows: Tensor | None, worker: ThreadPoolExecutor
+        self,
+        parts: Sequence[Rows],
+        rows: Tensor | None,
+        worker: ThreadPoolExecutor,
+        leave_open: bool = False,
     ) -> None:
         self.rows = rows
         self.errors: dict[int, Exception] = {}
@@ -75,9 +84,14 @@ class StepMasks:
         self.waited = 0.0
         self._count_all = parts[-1].end if parts else 0
         self._parts = [part for part in parts if part.job.matcher is not None]
+        self.open: set[int] = set()
+        if leave_open:
+            self.open = {part.start for part in self._parts if can_be_open(part)}
+            self._parts = [part for part in self._parts if part.start not in self.open]
         self._is_whole = rows is not None and len(rows) == sum(
             len(part.masked) for part in self._parts
         )
+        self._picks = not any(part.job.sampler.options.logprobs for part in parts)
         self._filling: Future[None] | None = None
         if rows is not None and not self._fill_known(rows):
             self._filling = worker.submit(self._fill, rows)
@@ -97,7 +111,7 @@ class StepMasks:
         """
         self.wait()
         everything: list[Tensor | None] = [None] * self._count_all
-        if self.rows is None or not self._is_whole:
+        if self.rows is None or not self._is_whole or not self._picks:
             return everything
         found: list[Tensor | None] = []
         left = int(32 * self.rows.shape[1] * FEW)
@@ -163,6 +177,24 @@ class StepMasks:
             count_mask(part.job, seconds / len(self._parts))
 
 
+def can_be_open(part: Rows) -> bool:
+    """Whether a token may be chosen before the mask is made, and checked then.
+
+    The most likely token of all, if it is allowed, is the most likely of the allowed ones. One that
+    is drawn at temperature alone is a draw from those, if another one is drawn in place of a
+    forbidden one; but that takes another random number, so a job with a seed is left out.
+
+    Source: Beurer-Kellner et al., "Guiding LLMs the right way" (DOMINO), 2024, on opportunistic
+    masking.
+    """
+    job, options = part.job, part.job.sampler.options
+    if job.matcher is None or len(part.tree) or options.logprobs or job.matcher.has_mask:
+        return False
+    is_bare = not (options.top_k or options.min_p or options.top_p not in (None, 1.0))
+    is_drawn = options.seed is None and is_bare and job.sampler.is_simple
+    return job.sampler.is_plain or is_drawn
+
+
 class MaskFiller:
     """Has the masks of one step after the other filled beside the forward.
 
@@ -175,6 +207,7 @@ class MaskFiller:
         self._vocabulary = vocabulary
         self._masks = allocate_mask(rows, vocabulary)  # (rows, W)
         self._worker = ThreadPoolExecutor(1, thread_name_prefix="guided-masks")
+        self._waiting = 0.0  # the share of late forwards that they waited for masks
 
     def begin(self, parts: Sequence[Rows]) -> StepMasks:
         """Begin to fill the masks of these jobs; those of the step before are gone then."""
@@ -183,7 +216,13 @@ class MaskFiller:
         count = parts[-1].end
         if count > len(self._masks):
             self._masks = allocate_mask(2 * count, self._vocabulary)
-        return StepMasks(parts, self._masks[:count], self._worker)
+        leave_open = self._waiting > LONG
+        return StepMasks(parts, self._masks[:count], self._worker, leave_open)
+
+    def note(self, waited: float, seconds: float) -> None:
+        """Learn how long a forward took, and how long it waited for its masks."""
+        share = waited / seconds if seconds > 0 else 0.0
+        self._waiting += WEIGHT * (share - self._waiting)
 
     def close(self) -> None:
         """Let the thread go."""

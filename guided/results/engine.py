@@ -11,8 +11,8 @@ from types import TracebackType
 from typing import Any, TypedDict, Unpack
 
 from guided.decoding import Job, Loop, Model, Prompt
-from guided.decoding.drafts import Drafter
-from guided.decoding.drafts.choice import Drafters, Speculate
+from guided.decoding.drafts import Drafter, Speculate
+from guided.decoding.drafts.choice import Drafters
 from guided.decoding.models import Runner
 from guided.decoding.prompts import is_batch
 from guided.decoding.runners import CacheDtype, CacheKind, open_runner
@@ -185,6 +185,8 @@ class Engine:
             )
 
         drafters = self._choose_drafters(speculate, assistant)
+        if sampling is not None:
+            sampling.check_length(max_tokens)
         sampler = Sampler(Sampling() if sampling is None else sampling)
         job = self._make_job(
             prompt, sampler, max_tokens, tools=use, priority=priority, timeout=timeout

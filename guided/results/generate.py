@@ -6,6 +6,7 @@ from collections.abc import Mapping, Sequence
 from typing import Any, overload
 
 from guided.decoding import Messages, Model, Prompt
+from guided.decoding.drafts import Speculate
 from guided.decoding.prompts import is_batch
 from guided.grammar import Grammar
 from guided.results.constraint import choose_constraint
@@ -45,6 +46,8 @@ def generate(
     frequency_penalty: float | None = None,
     min_tokens: int | None = None,
     logprobs: bool = False,
+    speculate: Speculate | None = None,
+    assistant: Model | None = None,
 ) -> Result: ...
 
 
@@ -76,6 +79,8 @@ def generate(
     frequency_penalty: float | None = None,
     min_tokens: int | None = None,
     logprobs: bool = False,
+    speculate: Speculate | None = None,
+    assistant: Model | None = None,
 ) -> list[Result]: ...
 
 
@@ -106,6 +111,8 @@ def generate(
     frequency_penalty: float | None = None,
     min_tokens: int | None = None,
     logprobs: bool = False,
+    speculate: Speculate | None = None,
+    assistant: Model | None = None,
 ) -> Result | list[Result]:
     """Write text with a model, so that it fits the constraint.
 
@@ -132,6 +139,8 @@ def generate(
             In a batch each sequence has its own seed, counted up from `seed`.
         logit_bias, repetition_penalty, presence_penalty, frequency_penalty, min_tokens, logprobs:
             see `Sampling`.
+        speculate, assistant: where guesses of the next tokens come from; see `Engine`. They change
+            how fast the text comes, and nothing else.
 
     Returns:
         a Result, or a list of them for a list of prompts.
@@ -169,7 +178,9 @@ def generate(
     sampling.check_length(max_tokens)
     prompts = list(prompt) if is_batch(prompt) else [prompt]
     engine = default_engine(model)
-    requests = engine.submit_all(prompts, constraint, sampling, max_tokens)
+    requests = engine.submit_all(
+        prompts, constraint, sampling, max_tokens, speculate=speculate, assistant=assistant
+    )
     try:
         engine.wait(requests)
         results = [request.result() for request in requests if request.done]

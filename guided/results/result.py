@@ -5,9 +5,10 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import dataclass, field
 from functools import cached_property
+from statistics import fmean
 from typing import Any
 
-from guided.decoding import FinishReason
+from guided.decoding import FinishReason, TokenLogprob
 from guided.errors import IncompleteError
 from guided.text.tools.call import ToolCall
 
@@ -98,6 +99,7 @@ class Result:
         is_complete: whether the text fits the constraint as it stands. A text that was cut short
             may happen to, free text that was cut short does not.
         stats: where the time went.
+        logprobs: how likely each token was; None unless asked for by `logprobs=True`.
         calls: the calls of tools, in their order; one that was cut short is not among them.
         reasoning: what the model thought first, where it was given tools and does so.
     """
@@ -109,8 +111,22 @@ class Result:
     stats: Statistics
     read: Callable[[str], Any]
     find_captures: Callable[[str], dict[str, list[str]]]
+    logprobs: list[TokenLogprob] | None = None
     calls: list[ToolCall] = field(default_factory=list)
     reasoning: str = ""
+
+    @property
+    def grammar_mass(self) -> float | None:
+        """How much of the model's probability the grammar took away, from 0 to 1.
+
+        The mean over the tokens for which the model was asked. Near 0 the model would have written
+        such a text by itself; near 1 it wanted something else, and the prompt should say what is
+        expected. None unless asked for by `logprobs=True`, and where the model was never asked.
+        """
+        if self.logprobs is None:
+            return None
+        removed = [1.0 - found.allowed for found in self.logprobs if found.allowed is not None]
+        return fmean(removed) if removed else None
 
     @cached_property
     def value(self) -> Any:

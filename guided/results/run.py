@@ -70,6 +70,7 @@ def make_result(vocabulary: Vocabulary, job: Job, constraint: Constraint) -> Res
         stats=statistics,
         read=constraint.reading(parsed.calls),
         find_captures=constraint.captures,
+        logprobs=job.logprobs if job.sampler.options.logprobs else None,
         calls=parsed.calls,
         reasoning=parsed.reasoning,
     )

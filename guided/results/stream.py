@@ -6,6 +6,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
 from guided.decoding import Model, Prompt
+from guided.decoding.drafts import Speculate
 from guided.decoding.prompts import is_batch
 from guided.errors import GuidedError
 from guided.grammar import Grammar
@@ -100,6 +101,8 @@ def stream(
     frequency_penalty: float | None = None,
     min_tokens: int | None = None,
     logprobs: bool = False,
+    speculate: Speculate | None = None,
+    assistant: Model | None = None,
 ) -> Stream:
     """Write text as `generate` does, and hand it out while it comes.
 
@@ -137,5 +140,7 @@ def stream(
         logprobs=logprobs,
     )
     sampling.check_length(max_tokens)
-    [request] = default_engine(model).submit_all([prompt], constraint, sampling, max_tokens)
+    [request] = default_engine(model).submit_all(
+        [prompt], constraint, sampling, max_tokens, speculate=speculate, assistant=assistant
+    )
     return Stream(request)

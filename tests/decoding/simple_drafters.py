@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import random
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 
 import torch
 from torch import Tensor
@@ -60,14 +60,20 @@ class Drawing:
         model: gives the distributions.
         depth: tokens one after the other.
         siblings: tokens after each place, drawn without putting back.
+        ends: tokens after which nothing comes.
     """
 
     name, cost = "drawing", 0.0
 
     def __init__(
-        self, model: TableRunner, depth: int = 2, siblings: int = 1, seed: int = 0
+        self,
+        model: TableRunner,
+        depth: int = 2,
+        siblings: int = 1,
+        seed: int = 0,
+        ends: Collection[int] = (),
     ) -> None:
-        self.model, self.depth, self.siblings = model, depth, siblings
+        self.model, self.depth, self.siblings, self.ends = model, depth, siblings, ends
         self.generator = torch.Generator().manual_seed(seed)
 
     def propose(self, jobs: Sequence[Job], most: Sequence[int]) -> list[Draft]:
@@ -86,7 +92,7 @@ class Drawing:
             place = int(torch.multinomial(probabilities, 1, generator=self.generator))
             token = int(ids[place])
             child = draft.add(token, parent, 0, (ids, probabilities))
-            if token not in END:
+            if token not in self.ends:
                 self._grow(draft, job, [*text, token], child, depth - 1)
             left = probabilities.clone()
             left[place] = 0.0
@@ -105,6 +111,3 @@ class Drawing:
 
     def observe(self, job: Job, tokens: Sequence[int], states: Sequence[int]) -> None:
         pass
-
-
-END: set[int] = set()  # end tokens of the vocabulary that `Drawing` draws from

@@ -146,6 +146,26 @@ def test_a_file_that_was_cut_short_is_refused(
 
 
 @pytest.mark.llama
+@pytest.mark.parametrize(
+    ("before", "after", "message"),
+    [
+        (b"qwen2", b"qwenX", "unknown model architecture: 'qwenX'"),
+        (b"gpt2", b"gptX", "unknown tokenizer: 'gptX'"),
+        (b"blk.1.attn_q.weight", b"blk.1.attn_z.weight", "'blk.1.attn_q.weight' not found"),
+    ],
+)
+def test_what_llama_cpp_cannot_read_is_named(
+    file: Path, tmp_path: Path, before: bytes, after: bytes, message: str
+) -> None:
+    other = tmp_path / "other.gguf"
+    other.write_bytes(file.read_bytes().replace(before, after))
+    with pytest.raises(GuidedError) as caught:
+        load(other)
+    assert caught.value.fact.endswith(message)
+    assert "error loading" not in caught.value.fact
+
+
+@pytest.mark.llama
 def test_a_gguf_file_brings_tokenizer_and_dtype(file: Path) -> None:
     with pytest.raises(TypeError, match="a GGUF file holds its own tokenizer: leave it out"):
         load(file, tiny_tokenizer())

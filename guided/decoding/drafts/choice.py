@@ -3,22 +3,19 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from typing import TYPE_CHECKING, Literal, TypeAlias
+from typing import TYPE_CHECKING
 from weakref import WeakKeyDictionary
 
 from guided.decoding.drafts.assistant import AssistantDrafter
 from guided.decoding.drafts.forced import ForcedDrafter
 from guided.decoding.drafts.lookahead import LookaheadDrafter
 from guided.decoding.drafts.prompt import PromptDrafter
-from guided.decoding.drafts.protocol import Drafter
+from guided.decoding.drafts.protocol import Drafter, Source, Speculate
 from guided.decoding.drafts.states import StatesDrafter
 from guided.decoding.models.first_layers import first_layers
 
 if TYPE_CHECKING:
     from guided.decoding.model import Model
-
-Source: TypeAlias = Literal["forced", "prompt", "states", "lookahead", "assistant", "layers"]
-Speculate: TypeAlias = Literal["auto", "off"] | Sequence[Source | Drafter]
 
 AUTO: tuple[Source, ...] = ("forced", "states", "prompt", "lookahead")
 NAMES: tuple[Source, ...] = (*AUTO, "assistant", "layers")

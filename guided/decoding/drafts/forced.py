@@ -23,8 +23,8 @@ class ForcedDrafter:
     """Proposes what the grammar forces, in the tokens that the model uses to write it.
 
     The text is sure, but it can be split in several ways. At first it is split as the tokenizer
-    would (`Matcher.forced_tokens`). A model that was taught `"a": "b"` does not write `"a":"b"` with
-    the token `":"` though; it takes `":` and `"`, as it is used to. So for each token of the
+    would (`Matcher.forced_tokens`). A model that was taught `"a": "b"` does not write `"a":"b"`
+    with the token `":"` though; it takes `":` and `"`, as it is used to. So for each token of the
     tokenizer's it is counted which token came in its place, and that one is proposed from then on;
     what follows is then split anew.
 

@@ -6,9 +6,9 @@ from bisect import bisect_left
 
 # The weight of a new measurement. One that is far off is taken for noise at first.
 WEIGHT, FAR = 0.15, 3.0
-# Of the seconds of a step, what a further row is thought to cost until it is known: little, so that
-# it is tried.
-MARGINAL = 0.03
+# Of the seconds of a step, what a further row is thought to cost until it is known: so much that
+# only good guesses are tried at first, and so little that they are.
+MARGINAL = 0.1
 # What is thought of the tokens of a source before any was checked, and how many checks that is
 # worth. Checks of long ago count less.
 PRIOR = {"forced": 0.97, "prompt": 0.5, "lookahead": 0.4, "states": 0.6, "assistant": 0.7}

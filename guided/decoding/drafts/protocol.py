@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Protocol
+from typing import Literal, Protocol, TypeAlias
 
 from guided.decoding.drafts.draft import Draft
 from guided.decoding.job import Job
@@ -48,3 +48,9 @@ class Drafter(Protocol):
             states: `matcher.state()` before each of them; empty without a matcher.
         """
         ...
+
+
+# Where drafts come from, by name.
+Source: TypeAlias = Literal["forced", "prompt", "states", "lookahead", "assistant", "layers"]
+# The option `speculate`: all that pays, nothing, or these.
+Speculate: TypeAlias = Literal["auto", "off"] | Sequence[Source | Drafter]

@@ -70,8 +70,8 @@ def on_chain(tree: DraftTree, chances: Sequence[float]) -> list[int]:
     chain: list[int] = []
     at = -1
     while places := tree.children(at):
-        drawn = [place for place in places if tree.nodes[place].is_drawn]
-        at = drawn[0] if drawn else max(places, key=lambda place: chances[place])
+        drawn = tree.drawn(at)  # the first of them, whatever it is: else chance would be bent
+        at = drawn[0][1] if drawn else max(places, key=lambda place: chances[place])
         chain.append(at)
     return chain
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
-from typing import Protocol, runtime_checkable
+from typing import Protocol, TypeGuard
 
 from guided.decoding.drafts.draft import Draft
 from guided.decoding.drafts.pace import Pace
@@ -18,10 +18,11 @@ MOST = 32  # tokens that one drafter is asked for
 # Steps without a guess after which one is made all the same, to see whether times have changed;
 # twice as many each time that it was in vain.
 PROBE, RAREST = 16, 512
+# After so many steps with guesses one is made without, to know what it would take.
+CONTROL = 24
 
 
-@runtime_checkable
-class Branching(Protocol):
+class Branching(Drafter, Protocol):
     """A drafter that has rows of its own run to learn from what the model says after them."""
 
     def branches(self, job: Job) -> tuple[list[int], list[int]]:
@@ -53,6 +54,7 @@ class Speculator:
         self.pace = Pace() if pace is None else pace
         self.tallies: dict[str, Tally] = {}
         self._idle, self._patience = 0, PROBE
+        self._busy = 0  # steps with guesses since one without
 
     def draft(
         self, jobs: Sequence[Job], *, rows: int, budget: int, room: int, chains: bool
@@ -70,6 +72,9 @@ class Speculator:
             a tree for each, maybe an empty one.
         """
         trees = [DraftTree() for _ in jobs]
+        if self._busy >= CONTROL:
+            self._busy = 0
+            return trees
         left = [
             min(job.max_tokens - len(job.tokens), room, budget // max(1, len(jobs)))
             if job.drafters
@@ -124,7 +129,7 @@ class Speculator:
     def see(self, job: Job, best: Sequence[int]) -> None:
         """Hand the most likely tokens after its branches to the drafter they are of."""
         for drafter in job.drafters:
-            if isinstance(drafter, Branching):
+            if is_branching(drafter):
                 drafter.see(job, list(best))
                 return
 
@@ -148,9 +153,9 @@ class Speculator:
         if probe:
             self._idle, self._patience = 0, min(2 * self._patience, RAREST)
         elif drafted:
-            self._idle = 0
+            self._idle, self._busy = 0, self._busy + 1
         else:
-            self._idle += 1
+            self._idle, self._busy = self._idle + 1, 0
 
     def _add_branches(
         self,
@@ -165,7 +170,7 @@ class Speculator:
             return
         for place, job in enumerate(jobs):
             for drafter in job.drafters:
-                if not isinstance(drafter, Branching):
+                if not is_branching(drafter):
                     continue
                 tokens, parents = drafter.branches(job)
                 count = len(tokens)
@@ -177,6 +182,11 @@ class Speculator:
                 if 0 < count <= left[place] and after <= worth * before:
                     trees[place].add_branches(tokens, parents)
                 break
+
+
+def is_branching(drafter: Drafter) -> TypeGuard[Branching]:
+    """Whether a drafter wants rows of its own."""
+    return hasattr(drafter, "branches")
 
 
 def allowed(job: Job, draft: Draft) -> Draft:

@@ -109,7 +109,9 @@ class DraftTree:
             node.parent = moved[node.parent]
         self._children = {(node.parent, node.token): place for place, node in enumerate(self.nodes)}
         self._drawn = {
-            moved[parent]: [(distribution, moved[place]) for distribution, place in drawn]
+            moved[parent]: [
+                (distribution, moved[place]) for distribution, place in drawn if place in moved
+            ]
             for parent, drawn in self._drawn.items()
             if parent in moved
         }

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import ctypes
 import logging
+import re
 from collections.abc import Iterator
 from contextlib import contextmanager
 from importlib import import_module
@@ -13,6 +14,7 @@ from guided.errors import GuidedError
 
 # llama.cpp's own levels of a message, as its log callback gets them.
 ERROR, CONTINUED = 4, 5
+STAGES = re.compile(r"^(\w+: )?(error loading model[a-z ]*: )*")
 
 
 def import_llama() -> ModuleType:
@@ -63,9 +65,5 @@ def collect_errors(llama: ModuleType) -> Iterator[list[str]]:
 
 
 def reason(errors: list[str]) -> str:
-    """Return the first error that says more than the name of a function."""
-    for line in errors:
-        fact = line.rpartition(": ")[2] if line.startswith("llama_model_load: ") else line
-        if fact:
-            return fact
-    return "llama.cpp gives no reason"
+    """Return the first error, without the names of functions and stages before the fact."""
+    return STAGES.sub("", errors[0]) if errors else "llama.cpp gives no reason"
