@@ -181,6 +181,16 @@ def test_the_format_is_recognised_by_the_template(name: str) -> None:
     assert recognise_format(tokenizer) == name
 
 
+def test_special_tokens_tell_the_format_where_the_template_does_not() -> None:
+    tokenizer = tiny_tokenizer()
+    tokenizer.add_special_tokens(
+        {"additional_special_tokens": ["[TOOL_CALLS]", "[ARGS]", "[CALL_ID]"]}
+    )
+    assert recognise_format(tokenizer) == "mistral-v11"
+    tokenizer.chat_template = TEMPLATES["mistral-v3"]
+    assert recognise_format(tokenizer) == "mistral-v3"
+
+
 def test_a_template_that_knows_no_tools_gets_the_default(model: Model) -> None:
     assert recognise_format(model.tokenizer) == "hermes"
 

@@ -38,10 +38,12 @@ def recognise_format(tokenizer: object) -> str:
         the format whose markers the template or the special tokens have; "hermes" if there are
         none, as for templates that know no tools.
     """
-    known = "\n".join([template_text(tokenizer), *special_tokens(tokenizer)])
-    for name in _ORDER:
-        if any(all(sign in known for sign in group) for group in find_format(name).signs):
-            return name
+    template = template_text(tokenizer)
+    # A vocabulary may have tokens of formats to come, so the template is asked first.
+    for known in (template, "\n".join([template, *special_tokens(tokenizer)])):
+        for name in _ORDER:
+            if any(all(sign in known for sign in group) for group in find_format(name).signs):
+                return name
     return DEFAULT
 
 

@@ -102,7 +102,9 @@ class TurnWriter:
         block = arena.sequence([inside, breaks])
         if self._turn.reasoning == "open":
             return block
-        return arena.repeat(self._text.marker(begin, block), 0, 1)
+        # Some templates have a line break before it.
+        opening = arena.repeat(arena.literal("\n"), 0, 1)
+        return arena.repeat(arena.sequence([opening, self._text.marker(begin, block)]), 0, 1)
 
     def _messages(self, answer: int | None) -> int:
         """Match messages with headers: thoughts and the like, then an answer or a call."""

@@ -206,6 +206,7 @@ def test_the_choice_bounds_the_calls(
     ("reasoning", "text", "verdict"),
     [
         pytest.param("optional", "<think>I call <tool_call></think>\n\n{f}", True, id="thoughts"),
+        pytest.param("optional", "\n<think>hm</think>\n{f}", True, id="after a line break"),
         pytest.param("optional", "{f}", True, id="none, though allowed"),
         pytest.param("optional", "<think>hm", False, id="not closed"),
         pytest.param("none", "<think>hm</think>\n\n{f}", False, id="not allowed"),
