@@ -25,7 +25,7 @@ from guided.text.tools.rendering import render_calls
 from tests.decoding.tiny_model import tiny_network, tiny_tokenizer
 
 # What a model of random weights may go on with for ever before it calls.
-TALKATIVE = {"harmony", "openai-api"}
+TALKATIVE = {"openai-api"}
 MESSAGES = [{"role": "user", "content": "Is it on?"}]
 
 

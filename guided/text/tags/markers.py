@@ -9,7 +9,7 @@ from typing import Protocol
 
 from guided._core import Arena
 
-EMPTY = 0
+EMPTY, NEVER = 0, 1
 
 # A token by its text or its number, and whether any other one is meant.
 NamedToken = tuple[str | int, bool]
@@ -29,6 +29,8 @@ class Marker:
         following: what comes after.
         may_end: the marker may be an end token: then the output ends with it, and `following` does
             not come.
+        may_lack: there are other ways, so where the marker has an end token that cannot stand there
+            nothing matches, and that is no error.
     """
 
     text: str
@@ -36,6 +38,7 @@ class Marker:
     spelled: int
     following: int = EMPTY
     may_end: bool = False
+    may_lack: bool = False
 
     def moved(self, numbers: Mapping[int, int]) -> Marker:
         """Return the marker with the numbers that its nodes have in another arena."""
@@ -75,8 +78,9 @@ def write_marker(arena: Arena, marker: Marker, vocabulary: SpecialTokens) -> int
     for place, (text, is_token) in enumerate(pieces):
         token = vocabulary.special[text] if is_token else -1
         if token in vocabulary.eos:
-            is_last = place == len(pieces) - 1
-            return arena.sequence(nodes) if marker.may_end and is_last else text
+            if marker.may_end and place == len(pieces) - 1:
+                return arena.sequence(nodes)
+            return NEVER if marker.may_lack else text
         nodes.append(arena.token([token]) if is_token else arena.literal(text))
     return arena.sequence([*nodes, marker.following])
 

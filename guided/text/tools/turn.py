@@ -114,7 +114,8 @@ class TurnWriter:
         before = []
         for begin, end in messages.before:
             occurrences = Occurrences(arena, [end])
-            inside = text.rule(Marker(end, occurrences.without(), occurrences.first(end)))
+            free, closed = occurrences.without(), occurrences.first(end)
+            inside = text.rule(Marker(end, free, closed, may_lack=True))
             before.append(text.marker(begin, inside))
         last = []
         if not self._turn.must_call:

@@ -220,6 +220,16 @@ def test_thoughts_come_first(reasoning: Any, text: str, verdict: bool) -> None:
     assert matches(grammar, text.replace("{f}", call)) is verdict
 
 
+def test_a_message_that_an_end_token_would_cut_short_does_not_come() -> None:
+    grammar = Grammar.from_tools([{"name": "f"}], format="harmony", tool_choice="required")
+    call = "<|channel|>commentary to=functions.f <|constrain|>json<|message|>{}<|call|>"
+    thought = "<|channel|>analysis<|message|>hm<|end|><|start|>assistant"
+    special = ["<|channel|>", "<|message|>", "<|constrain|>", "<|start|>", "<|end|>", "<|call|>"]
+    assert matches(grammar, thought + call, special, ["<|call|>"])
+    assert matches(grammar, call, special, ["<|end|>", "<|call|>"])
+    assert not matches(grammar, thought + call, special, ["<|end|>", "<|call|>"])
+
+
 def test_an_answer_fits_its_schema() -> None:
     answer = Grammar.from_json_schema({"type": "object", "properties": {"a": {"type": "string"}}})
     grammar = Grammar.from_tools([{"name": "f"}], answer=answer)
