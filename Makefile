@@ -95,7 +95,7 @@ PYTEST = $(BASE_PYTHON) -S -m pytest -m "not model and not nightly and not large
 
 build/%/site: $(INSTALLED) $(CORE) FORCE
 	mkdir -p $@
-	tar --exclude='*.so' -cf - guided grammars tests examples docs README.md CHANGELOG.md pyproject.toml | tar -C $@ -xf -
+	tar --exclude='*.so' -cf - guided grammars tests examples docs *.md *.txt mkdocs.yml pyproject.toml | tar -C $@ -xf -
 	PATH="$(abspath $(BIN)):$$PATH" $(BIN)/python -m cmake -S . -B build/$* -G Ninja \
 	    -DCMAKE_BUILD_TYPE=RelWithDebInfo -DGUIDED_SANITIZE=$(SANITIZERS) \
 	    -DGUIDED_OUTPUT=$(abspath $@)/guided -DPython_EXECUTABLE=$(abspath $(BIN))/python
