@@ -4,6 +4,7 @@
 #   make test       the tests              make lint      format, lint rules, types
 #   make bench TOKENIZER=FOLDER            speed, next to peers; docs/benchmarks.md
 #   make bench-decode                      tokens a second, next to peers; the same page
+#   make docs       the pages in docs/ as a site, in build/docs, with all links checked
 #   make llama      installs what runs GGUF files; compiling it takes minutes
 #   make nightly    the long random tests
 #   make sanitize   the tests under sanitizers, and a fuzz run of the core
@@ -18,9 +19,10 @@ CORE := $(wildcard guided/core/*.cpp guided/core/*.h) CMakeLists.txt
 INSTALLED := $(VENV)/installed
 BENCH_INSTALLED := $(VENV)/bench-installed
 LLAMA_INSTALLED := $(VENV)/llama-installed
+DOCS_INSTALLED := $(VENV)/docs-installed
 COMPILED := build/compiled
 
-.PHONY: build demo test lint bench bench-decode llama tokenizer-named nightly sanitize address thread fuzz clean
+.PHONY: build demo test lint docs bench bench-decode llama tokenizer-named nightly sanitize address thread fuzz clean
 build: $(COMPILED)
 
 $(BIN)/python:
@@ -52,6 +54,13 @@ lint: build
 	$(BIN)/ruff check .
 	$(BIN)/mypy
 	$(BIN)/clang-format --dry-run -Werror guided/core/*.h guided/core/*.cpp
+
+$(DOCS_INSTALLED): $(INSTALLED)
+	$(PIP) install -q -c constraints.txt --no-build-isolation -e ".[docs]"
+	touch $@
+
+docs: $(DOCS_INSTALLED)
+	PATH="$(abspath $(BIN)):$$PATH" NO_MKDOCS_2_WARNING=1 $(BIN)/python -m mkdocs build --strict
 
 $(BENCH_INSTALLED): $(INSTALLED)
 	$(PIP) install -q -c constraints.txt --no-build-isolation -e ".[bench]"
@@ -86,7 +95,7 @@ PYTEST = $(BASE_PYTHON) -S -m pytest -m "not model and not nightly and not large
 
 build/%/site: $(INSTALLED) $(CORE) FORCE
 	mkdir -p $@
-	tar --exclude='*.so' -cf - guided grammars tests examples docs README.md CHANGELOG.md pyproject.toml | tar -C $@ -xf -
+	tar --exclude='*.so' -cf - guided grammars tests examples docs *.md *.txt mkdocs.yml pyproject.toml | tar -C $@ -xf -
 	PATH="$(abspath $(BIN)):$$PATH" $(BIN)/python -m cmake -S . -B build/$* -G Ninja \
 	    -DCMAKE_BUILD_TYPE=RelWithDebInfo -DGUIDED_SANITIZE=$(SANITIZERS) \
 	    -DGUIDED_OUTPUT=$(abspath $@)/guided -DPython_EXECUTABLE=$(abspath $(BIN))/python
@@ -122,4 +131,4 @@ fuzz: build/fuzz/fuzz_core build/fuzz/fuzz_threads
 	TSAN_OPTIONS=halt_on_error=1 build/fuzz/fuzz_threads $(FUZZ_SECONDS)
 
 clean:
-	rm -rf build guided/*.so $(INSTALLED) $(BENCH_INSTALLED) $(LLAMA_INSTALLED)
+	rm -rf build guided/*.so $(INSTALLED) $(BENCH_INSTALLED) $(LLAMA_INSTALLED) $(DOCS_INSTALLED)

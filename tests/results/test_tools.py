@@ -17,7 +17,7 @@ from guided.errors import GuidedError, SchemaError
 from guided.results import Engine, generate, stream
 from guided.results.tool_use import choose_tools, encode_with_tools, reasoning_of
 from guided.sampling import Sampling
-from guided.text.tools import find_format, format_names
+from guided.text.tools import find_format, tool_formats
 from guided.text.tools.call import ToolCall
 from guided.text.tools.reading import CallArguments, CallBegan, CallFinished, TextPiece, parse_calls
 from guided.text.tools.recognition import recognise_format
@@ -67,7 +67,7 @@ def test_a_required_call_is_one(model: Model) -> None:
         assert call.value == Level(**call.arguments)
 
 
-@pytest.mark.parametrize("name", sorted({*format_names()} - TALKATIVE))
+@pytest.mark.parametrize("name", sorted({*tool_formats()} - TALKATIVE))
 def test_every_format_can_be_asked_for(model: Model, name: str) -> None:
     result = generate(
         model, "x", tools=[switch], tool_choice="switch", tool_format=name, max_tokens=250, seed=3

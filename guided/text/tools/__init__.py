@@ -7,7 +7,7 @@ nodes).
 """
 
 from guided.text.tools.compiler import CompiledTools, compile_tools
-from guided.text.tools.format import DEFAULT, ToolFormat, find_format, format_names
+from guided.text.tools.format import DEFAULT, ToolFormat, find_format, tool_formats
 from guided.text.tools.tool import Tool, read_tools
 from guided.text.tools.turn import Reasoning, Turn
 
@@ -20,6 +20,6 @@ __all__ = [
     "Turn",
     "compile_tools",
     "find_format",
-    "format_names",
     "read_tools",
+    "tool_formats",
 ]

@@ -87,7 +87,7 @@ class ToolFormat:
     signs: tuple[tuple[str, ...], ...]
 
 
-def format_names() -> list[str]:
+def tool_formats() -> list[str]:
     """Return the names of all formats."""
     return sorted(each.name.removesuffix(".json") for each in _folder().iterdir())
 
@@ -99,7 +99,7 @@ def find_format(name: str) -> ToolFormat:
     Raises:
         GuidedError: there is none of that name.
     """
-    known = format_names()
+    known = tool_formats()
     if name not in known:
         close = difflib.get_close_matches(name, known, 1)
         raise GuidedError(

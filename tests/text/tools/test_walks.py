@@ -12,7 +12,7 @@ import jsonschema
 import pytest
 
 from guided.grammar import Grammar
-from guided.text.tools import find_format, format_names
+from guided.text.tools import find_format, tool_formats
 from guided.text.tools.reading import parse_calls
 from tests.text.tags.matching import byte_vocabulary
 
@@ -76,13 +76,13 @@ def check_walks(name: str, lists: list[list[dict[str, Any]]], seed: int) -> int:
     return count
 
 
-@pytest.mark.parametrize("name", format_names())
+@pytest.mark.parametrize("name", tool_formats())
 def test_walks_are_read_as_valid_calls(name: str, corpora: Path) -> None:
     assert check_walks(name, tools_of(corpora)[::6], seed=1) >= 2
 
 
 @pytest.mark.nightly
-@pytest.mark.parametrize("name", format_names())
+@pytest.mark.parametrize("name", tool_formats())
 def test_many_walks_are_read_as_valid_calls(name: str, corpora: Path) -> None:
     lists = tools_of(corpora)
     assert sum(check_walks(name, lists, seed) for seed in range(10)) >= 200

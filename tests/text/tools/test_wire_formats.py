@@ -14,7 +14,7 @@ import pytest
 
 from guided.errors import UnsupportedError
 from guided.grammar import Grammar
-from guided.text.tools import find_format, format_names
+from guided.text.tools import find_format, tool_formats
 from guided.text.tools.reading import CallParser, ParsedCalls, gather, parse_calls
 from guided.text.tools.rendering import render_calls
 from tests.text.tags.matching import matches
@@ -65,7 +65,7 @@ def as_read(found: ParsedCalls) -> list[tuple[str, dict[str, Any]]]:
 
 
 def test_all_formats_are_known(corpora: Path) -> None:
-    assert format_names() == sorted(FORMATS)
+    assert tool_formats() == sorted(FORMATS)
     assert set(FORMATS) == set(wire_formats(corpora)["formats"])
 
 

@@ -1,0 +1,1 @@
+"""Programs to read and to run; each begins with what it shows and how it is started."""
