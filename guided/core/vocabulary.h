@@ -53,6 +53,8 @@ class Vocabulary {
     const Hash128& fingerprint() const { return fingerprint_; }
     const Trie& trie() const { return trie_; }
     RowPool& rows() { return rows_; }
+    // W words: the tokens that spell something.
+    const std::vector<uint32_t>& spelling() const { return spelling_; }
     // The tokens that spell more than `length` bytes.
     std::span<const uint32_t> longer_than(size_t length) const;
 
@@ -77,6 +79,7 @@ class Vocabulary {
     uint32_t size_;
     Hash128 fingerprint_;
     Trie trie_;
+    std::vector<uint32_t> spelling_;
     std::vector<uint32_t> by_length_;  // tokens, the longest first
     RowPool rows_;
 
