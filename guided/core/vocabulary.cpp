@@ -114,9 +114,9 @@ void Vocabulary::evict() {
 std::shared_ptr<Fragment> Vocabulary::fragment(const Hash128& key) {
     std::lock_guard lock(mutex_);
     if (fragments_.size() > kFragments) fragments_.clear();
-    std::shared_ptr<Fragment>& slot = fragments_[key];
-    if (!slot) slot = std::make_shared<Fragment>();
-    return slot;
+    auto [at, fresh] = fragments_.try_emplace(key);
+    if (!fresh && !at->second) at->second = std::make_shared<Fragment>();
+    return at->second;
 }
 
 size_t Vocabulary::terminal_count() {

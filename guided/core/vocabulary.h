@@ -22,7 +22,6 @@ namespace guided {
 // Machine, shared by all grammars.
 struct Fragment {
     std::mutex mutex;
-    uint32_t seen = 0;
     bool known = false, unfit = false;
     std::vector<uint32_t>
         tokens;  // that stay inside, or end with the part: few are listed, many are a row
@@ -61,6 +60,7 @@ class Vocabulary {
     // The terminal of a regular node, shared by all grammars over this vocabulary.
     std::shared_ptr<Terminal> terminal(const Arena& arena, uint32_t node);
 
+    // Null for a key that is asked for the first time: it may not come again.
     std::shared_ptr<Fragment> fragment(const Hash128& key);
 
     size_t terminal_count();
