@@ -5,7 +5,6 @@
 // others, as its summary tells, need not be walked.
 #pragma once
 
-#include <deque>
 #include <unordered_map>
 #include <vector>
 
@@ -40,7 +39,7 @@ class SafeBytes {
     bool character_ends(uint32_t number, uint32_t utf8_state, std::vector<uint32_t>& ends);
 
     Steps& steps_;
-    std::deque<Safe> safe_;  // by number
+    std::vector<Safe> safe_;  // by number
     // By number and UTF-8 state, where a character that has begun may end; empty: not safely.
     std::unordered_map<uint64_t, std::vector<uint32_t>> ends_;
 };
