@@ -77,7 +77,7 @@ class Guided:
         torch = import_module("torch")
         kind = None if dtype is None else getattr(torch, dtype)
         self.model = guided.load(source, dtype=kind)
-        self.engine = guided.Engine(self.model, max_batch=64)
+        self.engine = guided.Engine(self.model, max_batch=64, speculate="off")
         self.grammars = {
             name: guided.Grammar.from_json_schema(schema, whitespace="compact")
             for name, schema in SCHEMAS.items()
