@@ -6,6 +6,7 @@ import json
 import re
 import sqlite3
 from collections.abc import Iterator
+from datetime import date
 from itertools import pairwise
 from pathlib import Path
 from typing import Any
@@ -16,7 +17,7 @@ from lark import Lark
 from pydantic import ValidationError
 
 import guided
-from examples import invoice, jsonl, own_loop, partial, server_masks, speculation, sql
+from examples import assistant, invoice, jsonl, own_loop, partial, server_masks, speculation, sql
 
 ROOT = Path(__file__).parents[2]
 SCRIPTS = sorted(path for path in (ROOT / "examples").glob("*.py") if path.stem != "__init__")
@@ -38,6 +39,21 @@ def test_each_is_shown_in_the_docs_with_its_command(path: Path) -> None:
     command = f"python examples/{path.name}"
     assert command in path.read_text(encoding="utf-8")
     assert command in (ROOT / "docs" / "examples.md").read_text(encoding="utf-8")
+
+
+# assistant.py
+
+
+def test_the_tools_of_the_assistant_are_right() -> None:
+    assert assistant.convert_length(42.195, "km", "mile") == 26.219
+    assert assistant.days_between(date(2024, 2, 1), date(2024, 3, 1)) == 29
+
+
+@pytest.mark.model
+def test_the_assistant_calls_a_tool_that_exists(model: guided.Model) -> None:
+    [(called, outcome)] = assistant.answer(model, assistant.QUESTIONS[0])
+    assert re.match(r"(convert_length|days_between)\(", called)
+    assert isinstance(outcome, float | int)
 
 
 # partial.py
