@@ -46,6 +46,20 @@ if TYPE_CHECKING:
     from guided.results.generate import generate
     from guided.results.stream import stream
     from guided.sampling import LogitBias, Sampler, Sampling, token_logprobs
+    from guided.text.tags import Tag
+    from guided.text.tools import Tool
+    from guided.text.tools.call import ToolCall
+    from guided.text.tools.reading import (
+        CallArguments,
+        CallBegan,
+        CallFinished,
+        CallParser,
+        ParsedCalls,
+        TextPiece,
+        parse_calls,
+        read_partial_json,
+    )
+    from guided.text.tools.recognition import recognise_format
     from guided.vocabulary import Vocabulary
 
 __version__ = "0.1.0"
@@ -53,6 +67,10 @@ __version__ = "0.1.0"
 _HOME = {
     "AssistantDrafter": "guided.decoding.drafts.assistant",
     "Automaton": "guided.grammar",
+    "CallArguments": "guided.text.tools.reading",
+    "CallBegan": "guided.text.tools.reading",
+    "CallFinished": "guided.text.tools.reading",
+    "CallParser": "guided.text.tools.reading",
     "Draft": "guided.decoding.drafts",
     "Drafter": "guided.decoding.drafts",
     "Engine": "guided.results",
@@ -63,6 +81,7 @@ _HOME = {
     "LookaheadDrafter": "guided.decoding.drafts.lookahead",
     "Matcher": "guided.grammar",
     "Model": "guided.decoding",
+    "ParsedCalls": "guided.text.tools.reading",
     "PromptDrafter": "guided.decoding.drafts.prompt",
     "Request": "guided.results",
     "Result": "guided.results",
@@ -72,7 +91,11 @@ _HOME = {
     "StatesDrafter": "guided.decoding.drafts.states",
     "Statistics": "guided.results",
     "Stream": "guided.results",
+    "Tag": "guided.text.tags",
+    "TextPiece": "guided.text.tools.reading",
     "TokenLogprob": "guided.decoding",
+    "Tool": "guided.text.tools",
+    "ToolCall": "guided.text.tools.call",
     "Vocabulary": "guided.vocabulary",
     "allocate_mask": "guided.masks",
     "apply_mask": "guided.masks",
@@ -80,13 +103,21 @@ _HOME = {
     "first_layers": "guided.decoding.models.first_layers",
     "generate": "guided.results",
     "load": "guided.decoding",
+    "parse_calls": "guided.text.tools.reading",
+    "read_partial_json": "guided.text.tools.reading",
+    "recognise_format": "guided.text.tools.recognition",
     "stream": "guided.results",
     "token_logprobs": "guided.sampling",
+    "tool_formats": "guided.text.tools",
 }
 
 __all__ = [
     "AssistantDrafter",
     "Automaton",
+    "CallArguments",
+    "CallBegan",
+    "CallFinished",
+    "CallParser",
     "Draft",
     "Drafter",
     "Engine",
@@ -101,6 +132,7 @@ __all__ = [
     "LookaheadDrafter",
     "Matcher",
     "Model",
+    "ParsedCalls",
     "PromptDrafter",
     "Request",
     "Result",
@@ -114,8 +146,12 @@ __all__ = [
     "StatesDrafter",
     "Statistics",
     "Stream",
+    "Tag",
+    "TextPiece",
     "TokenLogprob",
     "TokenRejected",
+    "Tool",
+    "ToolCall",
     "UnsupportedError",
     "ValueRejected",
     "Vocabulary",
@@ -127,8 +163,12 @@ __all__ = [
     "first_layers",
     "generate",
     "load",
+    "parse_calls",
+    "read_partial_json",
+    "recognise_format",
     "stream",
     "token_logprobs",
+    "tool_formats",
 ]
 
 

@@ -366,7 +366,7 @@ size_t Machine::bytes() const {
            environments_.bytes() + stack_bytes_ + remains_.bytes() + bundles_.bytes() +
            outcome_keys_.bytes() + guard_steps_.size() * 32 + progress_.bytes() + texts_.bytes() +
            chains_.bytes() + states_.size() * sizeof(State) + closures_.capacity() * 4 +
-           rows_.size() * 256;
+           rows_.size() * 256 + exits_behind_bytes_;
 }
 
 void Machine::check_memory() {

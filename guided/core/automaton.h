@@ -195,25 +195,18 @@ class Machine : private Expander {
     bool may_finish(const Head& head);
     ByteSet recorded_bytes(const Head& head);
     bool may_be_excluded(const Head& head);
-    // Tokens that the texts which must not be written rule out.
+    // Tokens that the texts which must not be written rule out; all of these are sorted.
     struct Excluded {
-        std::vector<uint32_t> dead;  // sorted: the text could only end where it must not
-        struct End {
-            uint32_t node;           // of the trie
-            std::string_view bytes;  // from its root to there
-        };
-        std::vector<End> ends;    // the text ends there and must not: nothing below is allowed
-        std::vector<End> scarce;  // it may end there, and what may follow is another matter
+        std::vector<uint32_t> dead;    // the text could only end where it must not
+        std::vector<uint32_t> ended;   // it ends there and must not, within or with the token
+        std::vector<uint32_t> scarce;  // it may end there, and what may follow is another matter
 
-        bool has(uint32_t token, std::string_view bytes) const {
-            return passes(ends, bytes) || std::binary_search(dead.begin(), dead.end(), token);
-        }
-        static bool passes(const std::vector<End>& ends, std::string_view bytes) {
-            return std::any_of(ends.begin(), ends.end(),
-                               [&](const End& e) { return bytes.starts_with(e.bytes); });
+        bool has(uint32_t token) const { return is_in(ended, token) || is_in(dead, token); }
+        static bool is_in(const std::vector<uint32_t>& tokens, uint32_t token) {
+            return !tokens.empty() && std::binary_search(tokens.begin(), tokens.end(), token);
         }
     };
-    Excluded excluded(uint32_t trie_node, size_t depth, const Head& head, bool written_only);
+    Excluded excluded(uint32_t trie_node, const Head& head, bool written_only);
     bool is_scarce(uint32_t cont, const std::string& value);
     bool excluded_bytes(uint32_t cont, const std::string& prefix, bool written_only,
                         ByteSet& bytes);
@@ -475,6 +468,15 @@ class Machine : private Expander {
         }
     };
     std::unordered_map<Hash128, Mask, Hash128Hasher> recorded_masks_;
+    // By place in the trie, state of a recorded text and what follows it: tokens, and whether they
+    // are let through on a guess.
+    std::unordered_map<Hash128, std::vector<std::pair<uint32_t, bool>>, Hash128Hasher>
+        exits_behind_;
+    size_t exits_behind_bytes_ = 0;
+    template <class Emit>
+    void walk_exits(Table& table, uint32_t behind, Emit&& emit);
+    const std::vector<std::pair<uint32_t, bool>>& exits_behind(uint32_t trie_node, const Head& head,
+                                                               uint32_t behind, Table& table);
     bool is_guess(const Head& head);
     bool recorded_key(uint32_t trie_node, const Head& head, uint32_t behind, Hash128& key);
     void collect(uint32_t trie_node, size_t depth, size_t begin, size_t end, Mask& mask);

@@ -116,10 +116,11 @@ bool Machine::collect_fragment(const PartHeads& group, Mask& mask) {
     Hash128 key;
     if (!fragment_key(group, key)) return false;
     std::shared_ptr<Fragment> fragment = vocabulary_->fragment(key);
+    if (!fragment) return false;
     uint32_t behind = closure(conts().frame(group.mark).parent);
     const ByteSet first = states_[behind].first;
     std::lock_guard lock(fragment->mutex);
-    if (fragment->unfit || fragment->seen++ == 0) return false;
+    if (fragment->unfit) return false;
     ByteSet missing = fragment->exits.missing(first);
     if (!fragment->known || !missing.empty()) {
         std::vector<Head> alone = group.heads;

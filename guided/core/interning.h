@@ -15,6 +15,13 @@ namespace guided {
 
 inline constexpr uint32_t kNone = 0xffffffffu;
 
+// Ask for memory that is read soon: walks of large tables mostly wait for it.
+inline void prefetch([[maybe_unused]] const void* address) {
+#if defined(__GNUC__)
+    __builtin_prefetch(address);
+#endif
+}
+
 inline uint64_t mix(uint64_t h) {  // the finalizer of MurmurHash3
     h ^= h >> 33;
     h *= 0xff51afd7ed558ccdULL;

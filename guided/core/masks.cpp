@@ -71,6 +71,38 @@ void Machine::collect(uint32_t trie_node, size_t depth, size_t begin, size_t end
     stack_.resize(open);
 }
 
+// The remainders of a table that go on from the state `behind`.
+template <class Emit>
+void Machine::walk_exits(Table& table, uint32_t behind, Emit&& emit) {
+    const size_t top = stack_.size();
+    auto heads_behind = heads(behind);
+    stack_.insert(stack_.end(), heads_behind.begin(), heads_behind.end());
+    const size_t end = stack_.size();
+    const ByteSet first = states_[behind].first;
+    first.for_each([&](uint8_t byte) {
+        const Trie* exits = table.exits(byte);
+        if (!exits) return;
+        walk(
+            *exits, Trie::kRoot, 0, top, end,
+            [&](uint32_t node, bool complete) { emit(*exits, node, complete); },
+            [](uint32_t, size_t, size_t, size_t) { return false; });
+    });
+    stack_.resize(top);
+}
+
+// The tokens that leave a recorded text and go on from `behind`, and whether on a guess.
+const std::vector<std::pair<uint32_t, bool>>&
+Machine::exits_behind(uint32_t trie_node, const Head& h, uint32_t behind, Table& table) {
+    const Hash128 key = combine(Hash128{43, h.node}, combine(Hash128{trie_node, h.state}, behind));
+    if (auto known = exits_behind_.find(key); known != exits_behind_.end()) return known->second;
+    std::vector<std::pair<uint32_t, bool>> found;
+    walk_exits(table, behind, [&](const Trie& exits, uint32_t node, bool) {
+        for (auto item : exits.items(exits[node])) found.push_back({item.token, on_guess_});
+    });
+    exits_behind_bytes_ += 64 + found.size() * sizeof(found[0]);
+    return exits_behind_[key] = std::move(found);
+}
+
 bool Machine::collect_by_table(uint32_t trie_node, size_t depth, const Head& h, Mask& mask) {
     const LeafInfo info = leaf(h.node);
     if (!info.terminal || h.guard) return false;
@@ -109,12 +141,9 @@ bool Machine::collect_by_table(uint32_t trie_node, size_t depth, const Head& h, 
                                                    : h.maximum - 1;
     Table::Inside inside = table.inside(limit);
     Excluded out;
-    if (recorded) out = excluded(trie_node, depth, h, false);
-    auto is_out = [&](uint32_t token) { return out.has(token, vocabulary_->bytes(token)); };
-    auto is_doubtful = [&](uint32_t token) {
-        return guess ||
-               (!out.scarce.empty() && Excluded::passes(out.scarce, vocabulary_->bytes(token)));
-    };
+    if (recorded) out = excluded(trie_node, h, false);
+    auto is_out = [&](uint32_t token) { return out.has(token); };
+    auto is_doubtful = [&](uint32_t token) { return guess || Excluded::is_in(out.scarce, token); };
     if (mask.exits && !out.scarce.empty()) mask.unfit = true;
     if (!out.dead.empty()) inside = without(inside, out.dead, mask);
     mask.tokens.insert(mask.tokens.end(), inside.tokens.begin(), inside.tokens.end());
@@ -124,26 +153,21 @@ bool Machine::collect_by_table(uint32_t trie_node, size_t depth, const Head& h, 
         for (uint32_t token : table.ending())
             if (!is_out(token)) mask.add(token, is_doubtful(token));
     }
-    size_t top = stack_.size();
-    auto heads_behind = heads(behind);
-    stack_.insert(stack_.end(), heads_behind.begin(), heads_behind.end());
-    size_t end = stack_.size();
     auto fits = [&](Trie::Item item) {
         if (recorded) return !is_out(item.token);
         return !run || (item.count >= h.minimum && item.count <= h.maximum);
     };
-    first.for_each([&](uint8_t byte) {
-        const Trie* exits = table.exits(byte);
-        if (!exits) return;
-        auto emit = [&](uint32_t node, bool complete) {
-            for (auto item : exits->items((*exits)[node]))
+    if (recorded && !mask.exits) {
+        // What follows is the same for all texts: found once, then filtered.
+        for (auto [token, on_guess] : exits_behind(trie_node, h, behind, table))
+            if (!is_out(token)) mask.add(token, on_guess || is_doubtful(token));
+    } else {
+        walk_exits(table, behind, [&](const Trie& exits, uint32_t node, bool complete) {
+            for (auto item : exits.items(exits[node]))
                 if (fits(item)) mask.add(item.token, on_guess_ || is_doubtful(item.token));
-            if (complete && mask.exits) add_exits(*exits, node, fits, mask);
-        };
-        walk(*exits, Trie::kRoot, 0, top, end, emit,
-             [](uint32_t, size_t, size_t, size_t) { return false; });
-    });
-    stack_.resize(top);
+            if (complete && mask.exits) add_exits(exits, node, fits, mask);
+        });
+    }
     if (ends)
         mask.exits->wanted().for_each([&](uint8_t byte) {
             const Trie* exits = table.exits(byte);

@@ -291,22 +291,20 @@ bool Machine::may_be_excluded(const Head& h) {
     return any;
 }
 
-// Of the tokens below `trie_node`, `depth` bytes from the root, those that complete the text of `h`
-// where it must not end, or lead where it only could end so: few places, as only tokens along the
-// excluded texts can do so. Such a text goes on as one of them does, or with an escape. Along with
-// these, where it ends as a scarce text.
+// Of the tokens below `trie_node` those that complete the text of `h` where it must not end, or
+// lead where it only could end so: few places, as only tokens along the excluded texts can do so.
+// Such a text goes on as one of them does, or with an escape. Along with these, where it ends as a
+// scarce text.
 // `written_only`: along those that were written, not those that the record excludes for all states.
-Machine::Excluded Machine::excluded(uint32_t trie_node, size_t depth, const Head& h,
-                                    bool written_only) {
+Machine::Excluded Machine::excluded(uint32_t trie_node, const Head& h, bool written_only) {
     Excluded found;
     if (h.other == Texts::kUnknown) return found;
     struct Step {
         uint32_t node, state;
-        size_t depth;
         std::string text, value;  // as spelled, and what it means so far
         bool escaping;
     };
-    Step start{trie_node, h.state, depth, texts_.spelled(h.other), {}, false};
+    Step start{trie_node, h.state, texts_.spelled(h.other), {}, false};
     start.value = canonical_prefix(start.text, &start.escaping);
     ByteSet bytes;
     if (!excluded_bytes(h.cont, start.value, written_only, bytes)) return found;
@@ -314,18 +312,19 @@ Machine::Excluded Machine::excluded(uint32_t trie_node, size_t depth, const Head
     const Trie& trie = vocabulary_->trie();
     std::vector<Step> stack;
     stack.push_back(std::move(start));
-    auto visit = [&](const Step& s, uint8_t byte) {
-        uint32_t child = trie.child(s.node, byte);
-        if (child == kNone) return;
+    auto add_all = [](std::vector<uint32_t>& tokens, std::span<const Trie::Item> items) {
+        for (auto item : items) tokens.push_back(item.token);
+    };
+    auto visit = [&](const Step& s, uint32_t child) {
+        const uint8_t byte = trie[child].byte;
         uint32_t to = terminal.next(s.state, byte);
         if (to == Terminal::kDead) return;
-        Step after{child, to, s.depth + 1, s.text + static_cast<char>(byte), {}, false};
+        Step after{child, to, s.text + static_cast<char>(byte), {}, false};
         auto below = trie.items_below(trie[child]);
         if (terminal.accepting(to)) {  // a closed text: nothing goes on from here
             std::string value = canonical_value(after.text);
-            auto& ends = is_new(h.cont, value) ? found.scarce : found.ends;
-            if (&ends == &found.ends || is_scarce(h.cont, value))
-                ends.push_back({child, vocabulary_->bytes(below[0].token).substr(0, after.depth)});
+            if (!is_new(h.cont, value)) add_all(found.ended, below);
+            else if (is_scarce(h.cont, value)) add_all(found.scarce, below);
             return;
         }
         if (!terminal.endless(to)) {
@@ -333,11 +332,12 @@ Machine::Excluded Machine::excluded(uint32_t trie_node, size_t depth, const Head
             there.state = to;
             there.other = texts_.intern(after.text);
             if (!may_finish(there)) {
-                for (auto item : below) found.dead.push_back(item.token);
+                add_all(found.dead, below);
                 return;
             }
         }
-        after.value = canonical_prefix(after.text, &after.escaping);
+        if (s.escaping || byte == '\\') after.value = canonical_prefix(after.text, &after.escaping);
+        else after.value = s.value + static_cast<char>(byte);
         stack.push_back(std::move(after));
     };
     while (!stack.empty()) {
@@ -347,10 +347,17 @@ Machine::Excluded Machine::excluded(uint32_t trie_node, size_t depth, const Head
         if (!excluded_bytes(h.cont, s.value, written_only, bytes)) continue;
         bytes.add('\\');
         bytes.add('"');
-        if (s.escaping) bytes.add_range(0, 255);
-        bytes.for_each([&](uint8_t byte) { visit(s, byte); });
+        if (s.escaping) {
+            const Trie::Node& n = trie[s.node];
+            for (uint32_t c = n.first_child; c < n.first_child + n.child_count; ++c) visit(s, c);
+            continue;
+        }
+        bytes.for_each([&](uint8_t byte) {
+            if (uint32_t child = trie.child(s.node, byte); child != kNone) visit(s, child);
+        });
     }
-    std::sort(found.dead.begin(), found.dead.end());
+    for (auto* tokens : {&found.dead, &found.ended, &found.scarce})
+        std::sort(tokens->begin(), tokens->end());
     return found;
 }
 
@@ -482,11 +489,9 @@ const Row* Machine::general_row(uint32_t state) {
             h.other = Texts::kUnknown;
             differs = true;
         } else if (recorded && g.is_listed && is_simple_text(h)) {
-            Excluded out = excluded(Trie::kRoot, 0, h, true);
+            Excluded out = excluded(Trie::kRoot, h, true);
             suspects.insert(suspects.end(), out.dead.begin(), out.dead.end());
-            const Trie& trie = vocabulary_->trie();
-            for (const auto& end : out.ends)
-                for (auto item : trie.items_below(trie[end.node])) suspects.push_back(item.token);
+            suspects.insert(suspects.end(), out.ended.begin(), out.ended.end());
         } else if (recorded && g.is_listed) {
             return nullptr;
         }

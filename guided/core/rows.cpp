@@ -10,6 +10,41 @@ namespace guided {
 namespace {
 constexpr size_t kLongList = 1024;  // tokens; a longer list is kept as a base
 constexpr size_t kSweepEvery = 4096;
+constexpr size_t kFewTokens = 16;  // as quickly sorted
+
+// Sort by way of bits: a list of some hundred tokens touches few words of a row, and which these
+// are is in bits as well.
+class Sorter {
+  public:
+    // Sorted, each token once, without those of `base`.
+    void sort(std::vector<uint32_t>& tokens, const Base* base, uint32_t words) {
+        if (words_.size() < words) {
+            words_.resize(words, 0);
+            touched_.resize((words + 63) / 64, 0);
+        }
+        for (uint32_t t : tokens) {
+            words_[t >> 5] |= 1u << (t & 31);
+            touched_[t >> 11] |= uint64_t{1} << (t >> 5 & 63);
+        }
+        tokens.clear();
+        for (uint32_t i = 0; i < touched_.size(); ++i) {
+            for (uint64_t now = touched_[i]; now; now &= now - 1) {
+                uint32_t w = i * 64 + static_cast<uint32_t>(std::countr_zero(now));
+                uint32_t bits = words_[w];
+                words_[w] = 0;
+                if (base) bits &= ~base->words[w];
+                for (; bits; bits &= bits - 1)
+                    tokens.push_back(w * 32 + static_cast<uint32_t>(std::countr_zero(bits)));
+            }
+            touched_[i] = 0;
+        }
+    }
+
+  private:
+    std::vector<uint32_t> words_;    // all 0 between calls
+    std::vector<uint64_t> touched_;  // by word
+};
+
 }  // namespace
 
 bool Row::has(uint32_t token) const {
@@ -71,9 +106,14 @@ void RowPool::Shelf<T>::sweep() {
 }
 
 RowPtr RowPool::row(BasePtr base, std::vector<uint32_t> tokens) {
-    if (!std::is_sorted(tokens.begin(), tokens.end())) std::sort(tokens.begin(), tokens.end());
-    tokens.erase(std::unique(tokens.begin(), tokens.end()), tokens.end());
-    if (base) std::erase_if(tokens, [&](uint32_t t) { return base->has(t); });
+    if (tokens.size() > kFewTokens) {
+        static thread_local Sorter sorter;
+        sorter.sort(tokens, base.get(), words_);
+    } else {
+        std::sort(tokens.begin(), tokens.end());
+        tokens.erase(std::unique(tokens.begin(), tokens.end()), tokens.end());
+        if (base) std::erase_if(tokens, [&](uint32_t t) { return base->has(t); });
+    }
     if (tokens.size() > kLongList) {
         BasePtr own = base_of(tokens);
         base = base ? unite({base, own}) : own;

@@ -11,17 +11,17 @@
 // hundreds of nodes, not 100,000.
 //
 // The walk itself passes over most of the trie: where no byte of a subtree can end what is matched
-// (the inside of a string, on plain words), the whole subtree stays inside.
+// (the inside of a string, on plain words), the whole subtree stays inside (safe.h).
 #pragma once
 
 #include <map>
 #include <memory>
 #include <mutex>
-#include <unordered_map>
 #include <vector>
 
 #include "remainders.h"
 #include "rows.h"
+#include "steps.h"
 #include "terminals.h"
 #include "vocabulary.h"
 
@@ -76,28 +76,29 @@ class Table {
     struct Exit {
         uint32_t node, completed;  // of the remainder's first byte; repetitions before it
     };
-    struct Safe {  // bytes of which any sequence, from a state on, stays inside
-        uint64_t ascii[2] = {0, 0};
-        uint32_t length = kNone;       // of a sequence, at most; kNone: any
-        std::vector<uint32_t> states;  // all that such sequences lead to
-        int others = -1;               // characters beyond ASCII are safe too; -1: not asked yet
-        bool has(uint8_t b) const { return ascii[b >> 6] >> (b & 63) & 1; }
+    struct Marks {  // tokens that a walk comes to
+        static constexpr size_t kFew = 16;
+        std::vector<uint32_t> words;
+        std::vector<std::span<const Trie::Item>> many;  // larger subtrees, not among words yet
+        size_t count = 0;
+        explicit Marks(size_t size) : words(size, 0) {}
+        void add(std::span<const Trie::Item> items);
+        void set(std::span<const Trie::Item> items);
+        void finish();
+    };
+    struct Within {  // few are listed, many are a row
+        std::vector<uint32_t> tokens;
+        BasePtr row;
     };
 
-    uint32_t next(uint32_t state, uint8_t byte, bool& ends) const;
     void find_inside();
+    void keep_inside(Marks& inside, Marks& outside);
     void find_doubtful();
     void add_lexeme_exit(uint32_t node, uint32_t state);
-    bool is_safe(uint32_t state, const Trie::Summary& below);
-    bool takes_safely(uint32_t state, const Trie::Summary& below);
-    void find_safe(uint32_t state, Safe& safe) const;
-    bool follow(uint32_t state, std::vector<uint8_t>& bytes, Safe& safe) const;
-    bool find_others(Safe& safe) const;
-    bool takes_all(uint32_t state, const Safe& safe) const;
-    bool character_ends(uint32_t state, uint32_t utf8_state, std::vector<uint32_t>& ends) const;
     void count_repetitions();
-    uint32_t begun(uint32_t token) const;
+    uint32_t begun(Steps& steps, uint32_t token) const;
     BasePtr row_within(uint32_t limit);
+    bool may_go_on(uint8_t byte) const;
     void collect_exits(const ByteSet& first_bytes, std::vector<Exit>& out) const;
 
     Terminal& terminal_;
@@ -114,17 +115,14 @@ class Table {
     std::vector<Ending> lexeme_ending_;
     std::vector<uint32_t> doubtful_nodes_;
     std::vector<Doubtful> doubtful_;
-    std::vector<Exit> pure_exits_;  // at bytes that cannot go on inside
-    bool all_pure_exits_ = true;    // false: they were too many to keep
-    size_t lexeme_exits_ = 0;       // trie nodes below them
+    std::vector<uint32_t> ends_in_;  // states where the terminal may end within a token
+    std::vector<Exit> pure_exits_;   // at bytes that cannot go on inside
+    bool all_pure_exits_ = true;     // false: they were too many to keep
+    size_t lexeme_exits_ = 0;        // trie nodes below them
 
     std::mutex mutex_;
-    std::vector<uint32_t> counted_;  // inside, by repetitions begun; made once, when asked for
-    std::vector<uint32_t> up_to_;    // [k]: how many of them begin at most k; empty: not counted
-    std::map<uint32_t, BasePtr> rows_by_limit_;
-    std::unordered_map<uint32_t, Safe> safe_;  // while the table is made
-    std::unordered_map<uint64_t, std::vector<uint32_t>>
-        ends_;  // by state and UTF-8 state, likewise
+    std::vector<uint16_t> begun_;        // by token: repetitions; made once, when asked for
+    std::map<uint32_t, Within> within_;  // by limit
     Remainders exits_;
 };
 

@@ -65,6 +65,7 @@ class Terminal {
 
     // Bytes of one class lead to the same state from everywhere.
     uint8_t byte_class(uint8_t byte) const { return class_of_[byte]; }
+    size_t class_count() const { return representative_.size(); }
 
     bool may_take(uint8_t byte) const {
         return taken_.has(byte);

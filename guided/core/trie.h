@@ -38,7 +38,10 @@ class Trie {
                                   // perhaps cut short
         uint32_t utf8_state = 0;  // of AnyCharacter, at the node itself
         uint32_t height = 0;      // bytes on the longest way down
-        bool has(uint8_t b) const { return b < 128 ? ascii[b >> 6] >> (b & 63) & 1 : high; }
+        bool has_any(const ByteSet& bytes) const {
+            return (ascii[0] & bytes.word(0)) | (ascii[1] & bytes.word(1)) ||
+                   (high && (bytes.word(2) | bytes.word(3)));
+        }
     };
 
     struct Below {  // what stands below a node and begins with one of `first`
@@ -60,6 +63,11 @@ class Trie {
     }
     const Summary* summary(const Node& n) const {
         return n.summary == kNone ? nullptr : &summaries_[n.summary];
+    }
+    // Before a walk comes to the node's children, or looks at its summary.
+    void prefetch_children(const Node& n) const { prefetch(nodes_.data() + n.first_child); }
+    void prefetch_summary(const Node& n) const {
+        if (n.summary != kNone) prefetch(summaries_.data() + n.summary);
     }
     uint32_t size() const { return static_cast<uint32_t>(nodes_.size()); }
     // Equal for tries of the same entries.

@@ -53,7 +53,11 @@ Vocabulary::Vocabulary(const std::vector<std::optional<std::string_view>>& token
     for (uint32_t t = 0; t < tokens.size(); ++t)
         if (spells(t)) entries.push_back({bytes(t), t, 0});
     by_length_.reserve(entries.size());
-    for (const auto& e : entries) by_length_.push_back(e.token);
+    spelling_.resize(words(), 0);
+    for (const auto& e : entries) {
+        by_length_.push_back(e.token);
+        spelling_[e.token >> 5] |= 1u << (e.token & 31);
+    }
     std::stable_sort(by_length_.begin(), by_length_.end(),
                      [&](uint32_t a, uint32_t b) { return bytes(a).size() > bytes(b).size(); });
     trie_ = Trie(std::move(entries));
@@ -110,9 +114,9 @@ void Vocabulary::evict() {
 std::shared_ptr<Fragment> Vocabulary::fragment(const Hash128& key) {
     std::lock_guard lock(mutex_);
     if (fragments_.size() > kFragments) fragments_.clear();
-    std::shared_ptr<Fragment>& slot = fragments_[key];
-    if (!slot) slot = std::make_shared<Fragment>();
-    return slot;
+    auto [at, fresh] = fragments_.try_emplace(key);
+    if (!fresh && !at->second) at->second = std::make_shared<Fragment>();
+    return at->second;
 }
 
 size_t Vocabulary::terminal_count() {

@@ -22,7 +22,6 @@ namespace guided {
 // Machine, shared by all grammars.
 struct Fragment {
     std::mutex mutex;
-    uint32_t seen = 0;
     bool known = false, unfit = false;
     std::vector<uint32_t>
         tokens;  // that stay inside, or end with the part: few are listed, many are a row
@@ -53,12 +52,15 @@ class Vocabulary {
     const Hash128& fingerprint() const { return fingerprint_; }
     const Trie& trie() const { return trie_; }
     RowPool& rows() { return rows_; }
+    // W words: the tokens that spell something.
+    const std::vector<uint32_t>& spelling() const { return spelling_; }
     // The tokens that spell more than `length` bytes.
     std::span<const uint32_t> longer_than(size_t length) const;
 
     // The terminal of a regular node, shared by all grammars over this vocabulary.
     std::shared_ptr<Terminal> terminal(const Arena& arena, uint32_t node);
 
+    // Null for a key that is asked for the first time: it may not come again.
     std::shared_ptr<Fragment> fragment(const Hash128& key);
 
     size_t terminal_count();
@@ -77,6 +79,7 @@ class Vocabulary {
     uint32_t size_;
     Hash128 fingerprint_;
     Trie trie_;
+    std::vector<uint32_t> spelling_;
     std::vector<uint32_t> by_length_;  // tokens, the longest first
     RowPool rows_;
 

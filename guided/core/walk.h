@@ -11,6 +11,26 @@ namespace guided {
 template <class Emit, class Descend>
 void Machine::walk(const Trie& trie, uint32_t node, size_t depth, size_t begin, size_t end,
                    Emit&& emit, Descend&& descend) {
+    if (end - begin == 1) {
+        // One literal alone, and most walks come to that: down the trie along it.
+        Head h = stack_[begin];
+        if (!h.guard && !is_deferred(h) && leaf(h.node).kind == Leaf::kLiteral) {
+            const std::string_view text = arena_.bytes(arena_[h.node]);
+            const uint32_t from = h.state;
+            for (; h.state + 1 < text.size(); ++h.state, ++depth) {
+                node = trie.child(node, static_cast<uint8_t>(text[h.state]));
+                if (node == kNone) return;
+                emit(node, false);
+            }
+            if (h.state != from) {
+                const size_t top = stack_.size();
+                stack_.push_back(h);
+                walk(trie, node, depth, top, top + 1, emit, descend);
+                stack_.resize(top);
+                return;
+            }
+        }
+    }
     const Trie::Node& n = trie[node];
     ByteSet bytes;
     for (size_t i = begin; i < end; ++i) add_first(stack_[i], bytes);

@@ -198,12 +198,11 @@ class Loop:
             return list(slices)
         rows = sum(part.count for part in slices)
         used = self.runner.needs([part.piece() for part in slices])
-        page = max(1, self.runner.stats().page_size)
         trees = self.speculator.draft(
             jobs,
             rows=rows,
             budget=self.scheduler.budget - rows,
-            room=(self.runner.room() - used) // len(jobs) - page + 1,
+            room=(self.runner.room() - used) // len(jobs) - self.scheduler.page_size + 1,
             chains=not self.runner.trees,
         )
         drafted = list(slices)

@@ -56,6 +56,11 @@ class Scheduler:
         max_batch: the most jobs that run at a time.
         token_budget: the most tokens of one forward, at least `max_batch`. A longer prompt is run
             in chunks, beside those that write.
+
+    Attributes:
+        waiting, running: jobs, by rank.
+        budget: as given.
+        page_size: tokens a page of the runner, at least 1.
     """
 
     def __init__(self, runner: Runner, *, max_batch: int, token_budget: int) -> None:
@@ -64,7 +69,7 @@ class Scheduler:
         self._runner = runner
         self._max_batch = max_batch
         self.budget = token_budget
-        self._page_size = max(1, runner.stats().page_size)
+        self.page_size = max(1, runner.stats().page_size)
 
     @property
     def jobs(self) -> list[Job]:
@@ -149,7 +154,7 @@ class Scheduler:
         return max(0, self._whole_pages(min(len(job.history) + RESERVE, most)) - held)
 
     def _whole_pages(self, tokens: int) -> int:
-        return -(-tokens // self._page_size) * self._page_size
+        return -(-tokens // self.page_size) * self.page_size
 
     def _cut(self) -> list[Slice]:
         """Share the budget out: first to those that write, then to prompts."""

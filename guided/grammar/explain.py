@@ -12,6 +12,7 @@ from guided.grammar.automaton import Matcher
 from guided.grammar.expectation import expectations
 from guided.grammar.grammar import Grammar
 from guided.text.checks.spelled import quoted
+from guided.text.tags import Marker
 from guided.vocabulary import Vocabulary
 
 Verdict = Literal["accepted", "incomplete", "rejected"]
@@ -121,7 +122,8 @@ def plain_vocabulary(grammar: Grammar) -> Vocabulary:
     Raises:
         VocabularyError: it names one by its number.
     """
-    named = {name for name, _ in grammar._tokens.values()}
+    # Markers are text where no token is named.
+    named = {each[0] for each in grammar._tokens.values() if not isinstance(each, Marker)}
     for name in named:
         if isinstance(name, int):
             raise VocabularyError(

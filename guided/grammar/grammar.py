@@ -15,6 +15,7 @@ from guided.grammar.arguments import check_choices, content_of, refuse_options
 from guided.grammar.automaton import MAX_BYTES, MAX_HEADS, Automaton
 from guided.grammar.files import read_grammar_file
 from guided.grammar.kept import Identity, Kept
+from guided.grammar.tagged import TaggedGrammars
 from guided.grammar.tokens import NamedTokens, define_tokens
 from guided.text.gbnf import compile_gbnf
 from guided.text.json_schema import (
@@ -44,7 +45,7 @@ from guided.vocabulary import Vocabulary
 if TYPE_CHECKING:
     from referencing import Registry
 
-Kind = Literal["regex", "json_schema", "choices", "gbnf", "lark"]
+Kind = Literal["regex", "json_schema", "choices", "gbnf", "lark", "tags", "tools"]
 
 # Grammars, by their content, so that a schema of every request is read once, and automata of each
 # vocabulary. An automaton of a usual schema holds some 0.3 MB once it was walked, and giving one up
@@ -53,7 +54,7 @@ KEPT = 256
 _grammars: Kept[Hashable, Grammar] = Kept(KEPT)
 
 
-class Grammar:
+class Grammar(TaggedGrammars):
     """What an output must fit. Immutable; one source gives one object while it is remembered.
 
     Attributes:

@@ -7,11 +7,13 @@ from collections.abc import Mapping
 
 from guided import _core
 from guided.errors import VocabularyError
+from guided.text.tags import Marker, NamedToken
+from guided.text.tags.markers import write_marker
 from guided.vocabulary import Vocabulary
 
 # By the node of a rule that is not yet defined: the text or the number of a token, and whether any
-# other token is meant.
-NamedTokens = Mapping[int, tuple[str | int, bool]]
+# other token is meant; or a marker, which is a token in some vocabularies and text in others.
+NamedTokens = Mapping[int, NamedToken | Marker]
 
 
 def define_tokens(arena: _core.Arena, tokens: NamedTokens, vocabulary: Vocabulary) -> _core.Arena:
@@ -23,18 +25,29 @@ def define_tokens(arena: _core.Arena, tokens: NamedTokens, vocabulary: Vocabular
     if not tokens:
         return arena
     defined = arena.clone()
-    for rule, (named, negated) in tokens.items():
+    for rule, meant in tokens.items():
+        if isinstance(meant, Marker):
+            node = write_marker(defined, meant, vocabulary)
+            if isinstance(node, str):
+                raise _ends(node)
+            defined.define(rule, node)
+            continue
+        named, negated = meant
         if isinstance(named, str):
             token = token_of(named, vocabulary)
         else:
             token = _numbered(named, vocabulary)
         if token in vocabulary.eos and not negated:
-            raise VocabularyError(
-                f"token {named} ends the output, so nothing in a grammar can stand for it",
-                mend="leave it out: the end is allowed where the grammar is complete",
-            )
+            raise _ends(named)
         defined.define(rule, defined.token([token], negated))
     return defined
+
+
+def _ends(named: str | int) -> VocabularyError:
+    return VocabularyError(
+        f"token {named} ends the output, so nothing in a grammar can stand for it",
+        mend="leave it out: the end is allowed where the grammar is complete",
+    )
 
 
 def _numbered(number: int, vocabulary: Vocabulary) -> int:

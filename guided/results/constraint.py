@@ -7,7 +7,9 @@ from dataclasses import dataclass
 from typing import Any
 
 from guided.grammar import Grammar
+from guided.results.tool_use import ToolUse
 from guided.text.json_schema import PropertyOrder, SchemaLike, Whitespace
+from guided.text.tools.call import ToolCall
 
 
 @dataclass(frozen=True, slots=True)
@@ -16,6 +18,12 @@ class Constraint:
 
     grammar: Grammar | None
     read: Callable[[str], Any]
+    tools: ToolUse | None = None
+    has_answer: bool = False
+
+    def reading(self, calls: Sequence[ToolCall]) -> Callable[[str], Any]:
+        """Return how the text beside some calls is read."""
+        return _no_answer if calls and self.has_answer else self.read
 
     def captures(self, text: str) -> dict[str, list[str]]:
         """Return what named rules of the grammar spelled in a text."""
@@ -30,8 +38,11 @@ def choose_constraint(
     *,
     whitespace: Whitespace | None = None,
     property_order: PropertyOrder | None = None,
+    tools: ToolUse | None = None,
 ) -> Constraint:
     """Make the constraint from the one argument that is given; free text if none is.
+
+    With tools it is that of an output without calls.
 
     Raises:
         TypeError: several are given, or one is not what it should be; or an option of a schema is
@@ -51,9 +62,14 @@ def choose_constraint(
         grammar = Grammar.from_regex(regex)
     if choices is not None:
         grammar = Grammar.from_choices(choices)
-    if grammar is None:
-        return Constraint(None, str)
-    return Constraint(grammar, grammar.read)
+    read: Callable[[str], Any] = str if grammar is None else grammar.read
+    if tools is not None:
+        return Constraint(tools.grammar(grammar), read, tools, grammar is not None)
+    return Constraint(grammar, read)
+
+
+def _no_answer(text: str) -> None:
+    """Return what the value of calls is, where there should be an answer."""
 
 
 def check_constraint(

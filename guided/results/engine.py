@@ -8,13 +8,13 @@ from collections.abc import AsyncIterator, Callable, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from time import perf_counter
 from types import TracebackType
-from typing import TypedDict, Unpack
+from typing import Any, TypedDict, Unpack
 
 from guided.decoding import Job, Loop, Model, Prompt
 from guided.decoding.drafts import Drafter, Speculate
 from guided.decoding.drafts.choice import Drafters
 from guided.decoding.models import Runner
-from guided.decoding.prompts import encode, is_batch
+from guided.decoding.prompts import is_batch
 from guided.decoding.runners import CacheDtype, CacheKind, open_runner
 from guided.grammar import Grammar, Matcher
 from guided.results.constraint import Constraint, check_constraint, choose_constraint
@@ -23,6 +23,7 @@ from guided.results.engine_statistics import EngineStatistics, engine_statistics
 from guided.results.request import Reading, Request
 from guided.results.result import Result
 from guided.results.run import bounded, check_count, check_model
+from guided.results.tool_use import ToolUse, choose_tools, encode_with_tools
 from guided.sampling import Sampler, Sampling
 from guided.text.json_schema import PropertyOrder, SchemaLike, Whitespace
 
@@ -43,6 +44,10 @@ class Options(TypedDict, total=False):
     grammar: Grammar | None
     whitespace: Whitespace | None
     property_order: PropertyOrder | None
+    tools: Sequence[Any] | None
+    tool_choice: str | None
+    tool_format: str | None
+    parallel_calls: bool | None
     sampling: Sampling | None
     max_tokens: int
     priority: int
@@ -131,6 +136,10 @@ class Engine:
         grammar: Grammar | None = None,
         whitespace: Whitespace | None = None,
         property_order: PropertyOrder | None = None,
+        tools: Sequence[Any] | None = None,
+        tool_choice: str | None = None,
+        tool_format: str | None = None,
+        parallel_calls: bool | None = None,
         sampling: Sampling | None = None,
         max_tokens: int = 512,
         priority: int = 0,
@@ -146,6 +155,7 @@ class Engine:
         Args:
             prompt: as for `generate`, a single one.
             schema, regex, choices, grammar, whitespace, property_order: as for `generate`.
+            tools, tool_choice, tool_format, parallel_calls: as for `generate`.
             sampling: how to choose; greedy if not given.
             max_tokens: at most so many tokens; the model's context and the cache bound them too.
             priority: the higher goes first, and takes the place of a lower one if need be; requests
@@ -158,6 +168,7 @@ class Engine:
             GuidedError: the engine is closed.
             TypeError, ValueError: an argument is not what it should be.
         """
+        use = choose_tools(self.model, tools, tool_choice, tool_format, parallel_calls)
         is_constrained = check_constraint(
             schema, regex, choices, grammar, whitespace=whitespace, property_order=property_order
         )
@@ -170,16 +181,19 @@ class Engine:
                 grammar,
                 whitespace=whitespace,
                 property_order=property_order,
+                tools=use,
             )
 
         drafters = self._choose_drafters(speculate, assistant)
         if sampling is not None:
             sampling.check_length(max_tokens)
         sampler = Sampler(Sampling() if sampling is None else sampling)
-        job = self._make_job(prompt, sampler, max_tokens, priority=priority, timeout=timeout)
+        job = self._make_job(
+            prompt, sampler, max_tokens, tools=use, priority=priority, timeout=timeout
+        )
         job.drafters = drafters
         reading = Reading()
-        if is_constrained:
+        if is_constrained or use is not None:
             job.compiling = self._compilers.submit(self._compile, make, job, reading)
             job.compiling.add_done_callback(lambda _: self._driver.touch())
         return self._enqueue(job, reading)
@@ -204,7 +218,8 @@ class Engine:
         matcher, seconds = compile_constraint(constraint, self.model)
         jobs = []
         for index, prompt in enumerate(prompts):
-            job = self._make_job(prompt, Sampler(sampling, index), max_tokens)
+            sampler = Sampler(sampling, index)
+            job = self._make_job(prompt, sampler, max_tokens, tools=constraint.tools)
             job.timings.compile = seconds
             job.drafters = drafters
             job.matcher = None if matcher is None else matcher.fork()
@@ -297,6 +312,7 @@ class Engine:
         sampler: Sampler,
         max_tokens: int,
         *,
+        tools: ToolUse | None = None,
         priority: int = 0,
         timeout: float | None = None,
     ) -> Job:
@@ -307,7 +323,7 @@ class Engine:
             raise TypeError("a request has one prompt; submit each prompt of a list")
         submitted = perf_counter()
         with self._tokenizer:
-            tokens = encode(self.model, prompt)
+            tokens = encode_with_tools(self.model, prompt, tools)
         job = Job(
             prompt=tokens,
             max_tokens=bounded(max_tokens, tokens, self.model.context),

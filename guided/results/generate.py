@@ -13,6 +13,7 @@ from guided.results.constraint import choose_constraint
 from guided.results.default_engine import default_engine
 from guided.results.result import Result
 from guided.results.run import check_call
+from guided.results.tool_use import choose_tools
 from guided.sampling import Sampling
 from guided.text.json_schema import PropertyOrder, SchemaLike, Whitespace
 
@@ -28,6 +29,10 @@ def generate(
     grammar: Grammar | None = None,
     whitespace: Whitespace | None = None,
     property_order: PropertyOrder | None = None,
+    tools: Sequence[Any] | None = None,
+    tool_choice: str | None = None,
+    tool_format: str | None = None,
+    parallel_calls: bool | None = None,
     max_tokens: int = 512,
     temperature: float | None = None,
     top_k: int | None = None,
@@ -57,6 +62,10 @@ def generate(
     grammar: Grammar | None = None,
     whitespace: Whitespace | None = None,
     property_order: PropertyOrder | None = None,
+    tools: Sequence[Any] | None = None,
+    tool_choice: str | None = None,
+    tool_format: str | None = None,
+    parallel_calls: bool | None = None,
     max_tokens: int = 512,
     temperature: float | None = None,
     top_k: int | None = None,
@@ -85,6 +94,10 @@ def generate(
     grammar: Grammar | None = None,
     whitespace: Whitespace | None = None,
     property_order: PropertyOrder | None = None,
+    tools: Sequence[Any] | None = None,
+    tool_choice: str | None = None,
+    tool_format: str | None = None,
+    parallel_calls: bool | None = None,
     max_tokens: int = 512,
     temperature: float | None = None,
     top_k: int | None = None,
@@ -114,6 +127,13 @@ def generate(
         grammar: a grammar. At most one of these four; with none the text is free.
         whitespace, property_order: options of the schema; `Grammar.from_json_schema` tells them and
             has more of them, and what it returns goes here as `grammar`.
+        tools: what the model may call: functions, pydantic models, dictionaries as the OpenAI API
+            has them. Then the constraint is that of an output without calls, and `result.calls` are
+            the calls; docs/tools.md.
+        tool_choice: "auto", the model chooses; "required", it calls; "none", it does not; or the
+            name of the tool to call.
+        tool_format: how the model writes calls; None: as its chat template says.
+        parallel_calls: whether there may be several calls; they may if it is not given.
         max_tokens: at most so many tokens; the model's context bounds them too.
         temperature, top_k, top_p, min_p, typical_p, seed: see `Sampling`; greedy if none is given.
             In a batch each sequence has its own seed, counted up from `seed`.
@@ -131,8 +151,15 @@ def generate(
         TypeError, ValueError: an argument is not what it should be.
     """
     check_call(model, max_tokens)
+    use = choose_tools(model, tools, tool_choice, tool_format, parallel_calls)
     constraint = choose_constraint(
-        schema, regex, choices, grammar, whitespace=whitespace, property_order=property_order
+        schema,
+        regex,
+        choices,
+        grammar,
+        whitespace=whitespace,
+        property_order=property_order,
+        tools=use,
     )
     sampling = Sampling(
         temperature=temperature,

@@ -3,13 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
+from typing import TypeGuard
 
 from guided.decoding import FinishReason, Job
 from guided.results.constraint import Constraint
 from guided.results.driver import Driver
 from guided.results.result import Result
 from guided.results.run import make_result
-from guided.results.text import TextReader
+from guided.results.text import MarkedTextReader, TextReader
+from guided.text.tools.reading import CallParser, Event, TextPiece
 
 
 class Reading:
@@ -33,7 +35,7 @@ class Request:
 
     def __iter__(self) -> Pieces:
         """Iterate over the text from its beginning, in pieces of whole characters, as they come."""
-        return Pieces(self._driver, self._job)
+        return Pieces(self._driver, self._job, self._reading)
 
     @property
     def done(self) -> bool:
@@ -106,10 +108,12 @@ class Pieces(Iterator[str]):
     Raises, in place of a next piece: the error of a request that failed.
     """
 
-    def __init__(self, driver: Driver, job: Job) -> None:
+    def __init__(self, driver: Driver, job: Job, reading: Reading | None = None) -> None:
         self._driver = driver
         self._job = job
-        self._reader = TextReader(driver.loop.vocabulary)
+        self._reading = reading or Reading()
+        self._reader: TextReader | None = None  # made when the constraint is known
+        self._parser: CallParser | None = None
         self._read = 0  # tokens
         self.ended = False  # whether the last piece has been handed out
 
@@ -128,4 +132,33 @@ class Pieces(Iterator[str]):
         tokens = self._job.tokens[self._read :]
         self._read += len(tokens)
         self.ended = ended
-        return self._reader.read(tokens)
+        return "".join(event.text for event in self._events(tokens) if is_answer(event))
+
+    def take_events(self) -> list[Event]:
+        """Wait for tokens or the end, and return what they brought: text, and of calls."""
+        self._driver.drive(lambda: self._job.is_over or len(self._job.tokens) > self._read)
+        ended = self._job.is_over
+        tokens = self._job.tokens[self._read :]
+        self._read += len(tokens)
+        self.ended = ended
+        events = self._events(tokens)
+        if self.ended and self._job.error is not None:
+            raise self._job.error
+        return events
+
+    def _events(self, tokens: list[int]) -> list[Event]:
+        """Read tokens, and what they end if they are the last ones."""
+        if self._reader is None:
+            vocabulary, tools = self._driver.loop.vocabulary, self._reading.constraint.tools
+            self._parser = None if tools is None else tools.parser()
+            self._reader = (TextReader if tools is None else MarkedTextReader)(vocabulary)
+        text = self._reader.read(tokens)
+        if self._parser is None:
+            return [TextPiece(text)] if text else []
+        events = self._parser.feed(text)
+        return [*events, *self._parser.close()] if self.ended else events
+
+
+def is_answer(event: Event) -> TypeGuard[TextPiece]:
+    """Whether an event is free text, and no thought."""
+    return isinstance(event, TextPiece) and not event.is_reasoning

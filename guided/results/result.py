@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import cached_property
 from statistics import fmean
 from typing import Any
 
 from guided.decoding import FinishReason, TokenLogprob
 from guided.errors import IncompleteError
+from guided.text.tools.call import ToolCall
 
 
 @dataclass(frozen=True, slots=True)
@@ -89,7 +90,8 @@ class Result:
     """What a model wrote.
 
     Attributes:
-        text: the output, without end and special tokens.
+        text: the output, without end and special tokens; with tools the free text in it, without
+            calls and thoughts.
         tokens: its ids, the end token left out.
         finish_reason: "stop" if the text ended by itself, "length" if it was cut short by
             max_tokens, the model's context or the memory of its cache; for a request to an engine
@@ -98,6 +100,8 @@ class Result:
             may happen to, free text that was cut short does not.
         stats: where the time went.
         logprobs: how likely each token was; None unless asked for by `logprobs=True`.
+        calls: the calls of tools, in their order; one that was cut short is not among them.
+        reasoning: what the model thought first, where it was given tools and does so.
     """
 
     text: str
@@ -108,6 +112,8 @@ class Result:
     read: Callable[[str], Any]
     find_captures: Callable[[str], dict[str, list[str]]]
     logprobs: list[TokenLogprob] | None = None
+    calls: list[ToolCall] = field(default_factory=list)
+    reasoning: str = ""
 
     @property
     def grammar_mass(self) -> float | None:
@@ -125,6 +131,8 @@ class Result:
     @cached_property
     def value(self) -> Any:
         """The value of the text: for a Python type its object, for a schema parsed JSON; else text.
+
+        None if there are calls in the place of an answer that a constraint was given for.
 
         Raises:
             IncompleteError: the output was cut short and is not complete.

@@ -5,7 +5,8 @@ from __future__ import annotations
 from guided.decoding import Job, Model
 from guided.results.constraint import Constraint
 from guided.results.result import Result, Statistics
-from guided.results.text import read_text
+from guided.results.text import MarkedTextReader, read_text
+from guided.text.tools.reading import ParsedCalls, gather
 from guided.vocabulary import Vocabulary
 
 
@@ -60,13 +61,25 @@ def make_result(vocabulary: Vocabulary, job: Job, constraint: Constraint) -> Res
         drafted_tokens=timings.drafted,
         accepted_tokens=timings.accepted,
     )
+    parsed = read_turn(vocabulary, job, constraint)
     return Result(
-        text=read_text(vocabulary, job.tokens),
+        text=parsed.text,
         tokens=job.tokens,
         finish_reason=job.finish_reason,
         is_complete=job.is_complete,
         stats=statistics,
-        read=constraint.read,
+        read=constraint.reading(parsed.calls),
         find_captures=constraint.captures,
         logprobs=job.logprobs if job.sampler.options.logprobs else None,
+        calls=parsed.calls,
+        reasoning=parsed.reasoning,
     )
+
+
+def read_turn(vocabulary: Vocabulary, job: Job, constraint: Constraint) -> ParsedCalls:
+    """Return text, calls and thoughts of an output; all of it is text where there are no tools."""
+    if constraint.tools is None:
+        return ParsedCalls(read_text(vocabulary, job.tokens))
+    parser = constraint.tools.parser()
+    events = parser.feed(MarkedTextReader(vocabulary).read(job.tokens))
+    return gather([*events, *parser.close()], parser.unfinished)

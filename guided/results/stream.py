@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
+from typing import Any
 
 from guided.decoding import Model, Prompt
 from guided.decoding.drafts import Speculate
@@ -14,8 +15,10 @@ from guided.results.default_engine import default_engine
 from guided.results.request import Request
 from guided.results.result import Result
 from guided.results.run import check_call
+from guided.results.tool_use import choose_tools
 from guided.sampling import Sampling
 from guided.text.json_schema import PropertyOrder, SchemaLike, Whitespace
+from guided.text.tools.reading import Event
 
 
 class Stream(Iterator[str]):
@@ -35,6 +38,16 @@ class Stream(Iterator[str]):
 
     def __del__(self) -> None:
         self._request.cancel()
+
+    def events(self) -> Iterator[Event]:
+        """Iterate over what comes of an output with tools, in place of its text alone.
+
+        Yields pieces of text, and of each call that it began, its arguments so far, and that it is
+        whole; see `guided.CallParser`. Without tools there are only pieces of text.
+        """
+        while not self._pieces.ended:
+            piece = self._pieces.take_events()
+            yield from piece
 
     @property
     def tokens(self) -> list[int]:
@@ -71,6 +84,10 @@ def stream(
     grammar: Grammar | None = None,
     whitespace: Whitespace | None = None,
     property_order: PropertyOrder | None = None,
+    tools: Sequence[Any] | None = None,
+    tool_choice: str | None = None,
+    tool_format: str | None = None,
+    parallel_calls: bool | None = None,
     max_tokens: int = 512,
     temperature: float | None = None,
     top_k: int | None = None,
@@ -98,8 +115,15 @@ def stream(
     check_call(model, max_tokens)
     if is_batch(prompt):
         raise TypeError("a stream has one prompt; for a list of prompts call guided.generate")
+    use = choose_tools(model, tools, tool_choice, tool_format, parallel_calls)
     constraint = choose_constraint(
-        schema, regex, choices, grammar, whitespace=whitespace, property_order=property_order
+        schema,
+        regex,
+        choices,
+        grammar,
+        whitespace=whitespace,
+        property_order=property_order,
+        tools=use,
     )
     sampling = Sampling(
         temperature=temperature,

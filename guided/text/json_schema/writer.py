@@ -262,7 +262,7 @@ class Writer:
     def strings(self, alternatives: tuple[StringShape, ...]) -> list[int]:
         """Write strings; `reason` is why some are missing."""
         if alternatives is ANY_STRINGS:
-            return [self.any_json.string]
+            return [self.any_json.text]
         return self._without_never(list(map(self.scalars.string, alternatives)))
 
     def numbers(self, alternatives: tuple[NumberShape, ...]) -> list[int]:

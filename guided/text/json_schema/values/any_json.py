@@ -32,13 +32,18 @@ class AnyJson:
     Attributes:
         arena: holds them; to be copied, not to be added to.
         spelling: of the characters of strings; it knows those of ASCII.
+        string: any string, as a key is written.
+        text: any string, as a value is written.
+        words: how null, true and false are written.
     """
+
+    words = ("null", "true", "false")
 
     def __init__(self, whitespace: Whitespace, escapes: Escapes = "minimal") -> None:
         self.whitespace = whitespace
         self.escapes = escapes
         self.arena = arena = Arena()
-        self.null, self.true, self.false = map(arena.literal, ("null", "true", "false"))
+        self.null, self.true, self.false = map(arena.literal, self.words)
         self.quote = arena.literal('"')
         self.spelling = spelling = JsonSpelling(escapes)
         for code in range(0x20, 0x7F):
@@ -46,13 +51,14 @@ class AnyJson:
         for ranges in COMMON_CLASSES:
             spelling.characters(arena, ranges)
         self.string = arena.sequence([self.quote, spelling.any_text(arena), self.quote])
+        self.text = self._text(arena)
         self.number = any_number(arena)
         self.integer = any_integer(arena)
         # By identity of the shape, for what needs no look at all.
         self.plain = {
             id(OF_TYPE["null"]): self.null,
             id(OF_TYPE["boolean"]): arena.choice([self.true, self.false]),
-            id(OF_TYPE["string"]): self.string,
+            id(OF_TYPE["string"]): self.text,
             id(OF_TYPE["number"]): self.number,
             id(OF_TYPE["integer"]): self.integer,
         }
@@ -81,6 +87,10 @@ class AnyJson:
         """Match any object."""
         return self._objects[level if self.is_indented else 0]
 
+    def _text(self, arena: Arena) -> int:
+        """Match any string as a value, where that may be written otherwise than a key."""
+        return self.string
+
     def _fill(self, arena: Arena, level: int) -> None:
         """Build the values of a level, those of the next being there."""
         if level == self._levels - 1 and self.is_indented:
@@ -93,7 +103,7 @@ class AnyJson:
             items = list_of(arena, layout, item, 1, None, "]")
             self._arrays[level] = layout.enclose(arena, "[]", items, True)
             self._objects[level] = self._any_object(arena, layout, value)
-        scalars = [self.null, self.true, self.false, self.number, self.string]
+        scalars = [self.null, self.true, self.false, self.number, self.text]
         body = arena.choice([*scalars, self._arrays[level], self._objects[level]])
         arena.define(self._values[level], body)
 

@@ -65,7 +65,7 @@ class Scalars:
     def string(self, shape: StringShape) -> int:
         """Return the node for the strings of a shape, with their quotes."""
         if shape is ANY_STRINGS[0]:
-            return self._any_json.string
+            return self._any_json.text
         self.reason = contrary_counts(shape.minimum, shape.maximum, "string", "characters")
         if self.reason is not None:
             return NEVER

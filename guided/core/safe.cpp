@@ -1,0 +1,140 @@
+#include "safe.h"
+
+#include <algorithm>
+
+#include "utf8.h"
+
+namespace guided {
+
+namespace {
+constexpr size_t kSafeStates = 48;
+}  // namespace
+
+bool SafeBytes::is_safe(uint32_t number, const Trie::Summary& below) {
+    const uint32_t start = AnyCharacter::instance().start;
+    if (below.utf8_state == start) return takes_safely(number, below);
+    if (!below.clean) return false;
+    // Within a character: safe if it is so whichever way the character ends.
+    auto [at, fresh] = ends_.try_emplace(uint64_t{number} << 32 | below.utf8_state);
+    std::vector<uint32_t>& ends = at->second;
+    if (fresh) {
+        if (!character_ends(number, below.utf8_state, ends)) ends.clear();
+        std::sort(ends.begin(), ends.end());
+        ends.erase(std::unique(ends.begin(), ends.end()), ends.end());
+    }
+    return !ends.empty() && std::all_of(ends.begin(), ends.end(),
+                                        [&](uint32_t s) { return takes_safely(s, below); });
+}
+
+bool SafeBytes::takes_safely(uint32_t number, const Trie::Summary& below) {
+    if (number >= safe_.size()) safe_.resize(steps_.count());
+    Safe& safe = safe_[number];
+    if (!safe.known) {
+        safe.known = true;
+        find_safe(number, safe);
+    }
+    if (below.height > safe.length) return false;
+    if (below.ascii[0] & ~safe.ascii[0] || below.ascii[1] & ~safe.ascii[1]) return false;
+    if (!below.high) return true;
+    if (!below.clean) return false;
+    if (safe.others < 0) safe.others = find_others(safe);
+    return safe.others;
+}
+
+bool SafeBytes::takes_all(uint32_t number, const Safe& safe) const {
+    const ByteSet& allowed = steps_.terminal().allowed(steps_.state(number));
+    return !(safe.ascii[0] & ~allowed.word(0) || safe.ascii[1] & ~allowed.word(1));
+}
+
+// Start from all bytes that the state takes, and drop those that lead to a state which does not
+// take all the others: in a JSON string that is the backslash. Where the states do not end, as
+// something is counted, sequences are followed as far as there is room for states.
+void SafeBytes::find_safe(uint32_t number, Safe& safe) {
+    const Terminal& terminal = steps_.terminal();
+    const ByteSet& allowed = steps_.terminal().allowed(steps_.state(number));
+    std::vector<uint8_t> bytes;  // one of each class
+    for (uint8_t b = 0; b < 128; ++b) {
+        if (!allowed.has(b)) continue;
+        safe.ascii[b >> 6] |= uint64_t{1} << (b & 63);
+        bool known = std::any_of(bytes.begin(), bytes.end(), [&](uint8_t other) {
+            return terminal.byte_class(other) == terminal.byte_class(b);
+        });
+        if (!known) bytes.push_back(b);
+    }
+    while (!follow(number, bytes, safe)) {
+    }
+}
+
+// Follow sequences of the bytes left. False: one byte did not do, and its class was dropped.
+bool SafeBytes::follow(uint32_t number, std::vector<uint8_t>& bytes, Safe& safe) {
+    const Terminal& terminal = steps_.terminal();
+    safe.states.assign(1, number);
+    safe.length = kNone;
+    size_t layer = 1;  // states from here on are further away
+    for (size_t i = 0, length = 1; i < safe.states.size(); ++i) {
+        if (i == layer) {
+            ++length;
+            layer = safe.states.size();
+        }
+        if (safe.states.size() >= kSafeStates) {
+            safe.length = static_cast<uint32_t>(length);
+            return true;
+        }
+        for (size_t k = 0; k < bytes.size(); ++k) {
+            bool ends;
+            uint32_t to = steps_.next(safe.states[i], bytes[k], ends);
+            if (std::find(safe.states.begin(), safe.states.end(), to) != safe.states.end())
+                continue;
+            if (takes_all(to, safe)) {
+                safe.states.push_back(to);
+                continue;
+            }
+            for (uint8_t b = 0; b < 128; ++b)
+                if (terminal.byte_class(b) == terminal.byte_class(bytes[k]))
+                    safe.ascii[b >> 6] &= ~(uint64_t{1} << (b & 63));
+            bytes.erase(bytes.begin() + static_cast<std::ptrdiff_t>(k));
+            return false;
+        }
+    }
+    return true;
+}
+
+bool SafeBytes::find_others(const Safe& safe) {
+    if (safe.length != kNone) return false;
+    const uint32_t start = AnyCharacter::instance().start;
+    std::vector<uint32_t> states = safe.states, ends;
+    for (size_t i = 0; i < states.size(); ++i) {
+        ends.clear();
+        if (!character_ends(states[i], start, ends)) return false;
+        bool unused;
+        for (uint8_t b = 0; b < 128; ++b)
+            if (safe.has(b)) ends.push_back(steps_.next(states[i], b, unused));
+        for (uint32_t to : ends) {
+            if (std::find(states.begin(), states.end(), to) != states.end()) continue;
+            if (states.size() >= kSafeStates || !takes_all(to, safe)) return false;
+            states.push_back(to);
+        }
+    }
+    return true;
+}
+
+// The states that the characters beyond ASCII, read on from `utf8_state`, lead to; false if one of
+// them cannot be read.
+bool SafeBytes::character_ends(uint32_t number, uint32_t utf8_state, std::vector<uint32_t>& ends) {
+    for (const auto& edge : AnyCharacter::instance().automaton.edges(utf8_state)) {
+        if (edge.high < 0x80) continue;
+        uint32_t before = kNone;
+        for (unsigned b = edge.low; b <= edge.high; ++b) {
+            bool unused;
+            uint32_t to = steps_.next(number, static_cast<uint8_t>(b), unused);
+            if (to == before) continue;
+            if (to == Steps::kDead) return false;
+            before = to;
+            if (edge.target == Utf8Automaton::kDone) ends.push_back(to);
+            else if (!character_ends(to, edge.target, ends)) return false;
+        }
+    }
+    return true;
+}
+
+}  // namespace guided

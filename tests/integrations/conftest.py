@@ -1,0 +1,5 @@
+"""The tiny model of the decoding tests."""
+
+from tests.decoding.conftest import model, one_thread
+
+__all__ = ["model", "one_thread"]
