@@ -2,8 +2,9 @@
 
     python examples/partial.py
 
-Under a schema each prefix of an output can be finished, so the longest part of it that can be
-closed as it stands is an object already. Only its last value may still grow: `12` may become `120`.
+Under a schema each prefix of an output can be finished, so it is an object already in which some
+things are still missing. A string grows; a number is there when it is whole, as `12` may become
+`120`.
 """
 
 from __future__ import annotations
@@ -37,45 +38,12 @@ SCHEMA = {
 QUESTION = [{"role": "user", "content": "A recipe for pancakes as JSON, please."}]
 
 
-def closing(prefix: str) -> str:
-    """Return the brackets and the quote that are open at the end of JSON text."""
-    stack: list[str] = []
-    in_string = escaped = False
-    for character in prefix:
-        if in_string:
-            in_string = escaped or character != '"'
-            escaped = character == "\\" and not escaped
-        elif character == '"':
-            in_string = True
-        elif character in "{[":
-            stack.append("}" if character == "{" else "]")
-        elif character in "}]":
-            stack.pop()
-    return '"' * in_string + "".join(reversed(stack))
-
-
-def read_prefix(text: str) -> Any:
-    """Return the value of the longest part of `text` that can be closed; None if there is none.
-
-    A key without its value is left out, and so is half an escape or half a pair of surrogates.
-    """
-    for end in range(len(text), 0, -1):
-        part = text[:end]
-        try:
-            value = json.loads(part + closing(part))
-            json.dumps(value, ensure_ascii=False).encode()
-        except ValueError:
-            continue
-        return value
-    return None
-
-
 def partial_objects(pieces: Iterator[str]) -> Iterator[Any]:
     """Yield what is known after each piece in which something new came."""
     text, known = "", None
     for piece in pieces:
         text += piece
-        value = read_prefix(text)
+        value = guided.read_partial_json(text)
         if value != known:
             known = value
             yield value

@@ -47,7 +47,7 @@ if TYPE_CHECKING:
     from guided.results.stream import stream
     from guided.sampling import LogitBias, Sampler, Sampling, token_logprobs
     from guided.text.tags import Tag
-    from guided.text.tools import Tool
+    from guided.text.tools import Tool, tool_formats
     from guided.text.tools.call import ToolCall
     from guided.text.tools.reading import (
         CallArguments,

@@ -21,6 +21,8 @@ HEADINGS = {
     "guided.decoding.drafts": "Drafts",
     "guided.decoding.models.first_layers": "Drafts",
     "guided.grammar": "The engine",
+    "guided.text.tools": "Tools",
+    "guided.text.tags": "Tools",
     "guided.vocabulary": "The engine",
     "guided._core": "The engine",
     "guided.masks": "The engine",
@@ -29,7 +31,7 @@ HEADINGS = {
 }
 # What it does for every token comes from the core's own class.
 INHERITING = {"Matcher"}
-ORDER = ["Generating", "Models", "Sampling", "The engine", "Drafts", REST, "Errors"]
+ORDER = ["Generating", "Tools", "Models", "Sampling", "The engine", "Drafts", REST, "Errors"]
 
 
 def public_names(source: str) -> dict[str, str]:
@@ -41,11 +43,14 @@ def public_names(source: str) -> dict[str, str]:
         if isinstance(node, ast.ImportFrom)
         for alias in node.names
     }
-    for node in tree.body:
-        if isinstance(node, ast.Assign) and ast.unparse(node.targets[0]) == "__all__":
-            names: list[str] = ast.literal_eval(node.value)
-            return {name: homes[name] for name in names if name != "__version__"}
-    raise ValueError("guided/__init__.py has no __all__")
+    values = {
+        ast.unparse(node.targets[0]): node.value
+        for node in tree.body
+        if isinstance(node, ast.Assign)
+    }
+    homes |= ast.literal_eval(values["_HOME"])
+    names: list[str] = ast.literal_eval(values["__all__"])
+    return {name: homes[name] for name in names if name != "__version__"}
 
 
 def heading_of(home: str) -> str:
