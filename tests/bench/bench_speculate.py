@@ -13,7 +13,7 @@ import argparse
 import json
 import random
 import sys
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field
 from importlib import import_module
 from pathlib import Path
@@ -203,6 +203,15 @@ class Llama(LlamaCpp):
         self.llama.llama_sampler_chain_add(chain, self.llama.llama_sampler_init_greedy())
         return chain
 
+    def can_read(self, task: Task) -> bool:
+        """Whether the grammar that it makes of a schema is one that it can read."""
+        self.schema = task.schema
+        try:
+            self.llama.llama_sampler_free(self.sampler(None))
+        except Exception:  # of any kind: it is another program's
+            return False
+        return True
+
     def write(self, task: Task, tokens: int, total: Sum) -> None:
         """Write one text, up to its end."""
         llama = self.llama
@@ -303,20 +312,21 @@ def free_tasks(count: int) -> list[Task]:
     return [Task(f"{write_prompt(40, f'free {n}')}\nTell a story: ", None) for n in range(count)]
 
 
-def transformers_parts(options: argparse.Namespace, tasks: Sequence[Task]) -> list[Part]:
+def parts_of(options: argparse.Namespace, tasks: Sequence[Task]) -> Iterator[Part]:
+    """One part after the other; a model is loaded when its first part comes."""
+    if options.gguf:
+        yield llama_part(options, tasks)
     torch = import_module("torch")
-    parts = []
     for dtype in filter(None, options.dtypes.split(",")):
         model = guided.load(options.model, dtype=getattr(torch, dtype))
         for batch in map(int, options.batches.split(",")):
             names = options.sources.split(",")
             run: dict[str, Write] = {name: Ours(model, source_of(name)).run for name in names}
             run["stock"] = Stock(model).run
-            parts.append(Part(f"calls, batch {batch}, {dtype}", run, cut(tasks, batch)))
+            yield Part(f"calls, batch {batch}, {dtype}", run, cut(tasks, batch))
             if batch == 1 and options.free:
                 both: dict[str, Write] = {name: Ours(model, name).run for name in ("off", "auto")}
-                parts.append(Part(f"free text, {dtype}", both, cut(free_tasks(options.free), 1)))
-    return parts
+                yield Part(f"free text, {dtype}", both, cut(free_tasks(options.free), 1))
 
 
 def source_of(name: str) -> Any:
@@ -328,6 +338,7 @@ def llama_part(options: argparse.Namespace, tasks: Sequence[Task]) -> Part:
     names = [name for name in options.sources.split(",") if name not in ("lookahead", "layers")]
     run: dict[str, Write] = {name: Ours(model, source_of(name)).run for name in names}
     llama = Llama(options.gguf)
+    tasks = [task for task in tasks if llama.can_read(task)]
     run["stock"] = lambda tasks, tokens, total: llama.write(tasks[0], tokens, total)
     return Part("calls, batch 1, GGUF", run, cut(tasks, 1))
 
@@ -347,11 +358,10 @@ def main(arguments: Sequence[str] | None = None) -> None:
     tasks = call_tasks(options.corpus) + extraction_tasks(options.corpus, 20)
     tasks = random.Random(1).sample(tasks, min(options.tasks, len(tasks)))
     rows = []
-    for part in transformers_parts(options, tasks):
-        rows += measure(part, options.tokens)
-    if options.gguf:
-        rows += measure(llama_part(options, tasks), options.tokens)
-    print(draw(rows), file=sys.stderr)
+    for part in parts_of(options, tasks):
+        found = measure(part, options.tokens)
+        rows += found
+        print(draw(found), file=sys.stderr)
     results = {
         "benchmark": "speculate",
         "commit": record.commit(),
