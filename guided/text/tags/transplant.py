@@ -9,7 +9,7 @@ from guided._core import Arena
 from guided.errors import UnsupportedError
 from guided.text.tags.markers import LateNodes, Marker
 
-PAGE = "docs/tools.md"
+PAGE = "docs/composition.md"
 
 
 def transplant(
@@ -119,12 +119,7 @@ class Transplant:
                 return target.part(numbers[part])
             case ("record", *parts):
                 return self._record(*parts)
-        raise UnsupportedError(
-            "a grammar of Lark with a contextual or basic lexer cannot stand within another one",
-            keyword="lexer",
-            page=PAGE,
-            mend='read it by Grammar.from_lark(..., lexer="dynamic")',
-        )
+        raise whole_text()
 
     def _record(self, *parts: Any) -> int:
         """Write a record again; `parts` are what `Arena.node` tells of it."""
@@ -136,6 +131,16 @@ class Transplant:
         ]
         begin, first, between, end, empty = (numbers[node] for node in layout)
         return self._target.record((begin, first, between, end, empty), slots, moved, *rest)
+
+
+def whole_text() -> UnsupportedError:
+    """Return the error for the tables of a parser, which read a text from end to end."""
+    return UnsupportedError(
+        "a grammar of Lark with a contextual or basic lexer cannot stand within another one",
+        keyword="lexer",
+        page=PAGE,
+        mend='read it by Grammar.from_lark(..., lexer="dynamic")',
+    )
 
 
 def parts_of(described: tuple[Any, ...]) -> Iterator[int]:

@@ -44,6 +44,20 @@ class ByteWalk:
             return False
         return matcher.is_complete
 
+    def ends(self, data: bytes, start: int) -> Iterator[int]:
+        """Give the places where a text of the node ends that begins at a place of `data`."""
+        if self._automaton is None:
+            return
+        matcher = Matcher(self._automaton)
+        if matcher.is_complete:
+            yield start
+        for place in range(start, len(data)):
+            if not matcher.can_accept(data[place]):
+                return
+            matcher.accept(data[place])
+            if matcher.is_complete:
+                yield place + 1
+
     def texts(self, limit: int) -> list[bytes] | None:
         """Return all texts, or None if there are more than `limit` or they are very long."""
         found: list[bytes] = []
