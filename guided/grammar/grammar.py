@@ -41,6 +41,7 @@ from guided.text.lark import (
     check_lexer,
     compile_lark,
 )
+from guided.text.nodes import GrammarValue
 from guided.text.regex import compile_regex
 from guided.vocabulary import Vocabulary
 
@@ -56,7 +57,7 @@ KEPT = 256
 _grammars: Kept[Hashable, Grammar] = Kept(KEPT)
 
 
-class Grammar(TaggedGrammars, ComposedGrammars):
+class Grammar(TaggedGrammars, ComposedGrammars, GrammarValue):
     """What an output must fit. Immutable; one source gives one object while it is remembered.
 
     Attributes:

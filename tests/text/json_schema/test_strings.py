@@ -74,7 +74,7 @@ def fits(shape: StringShape, text: str) -> bool:
     )
 
 
-def refuse(at: Subschema, keyword: str, fact: str) -> None:
+def refuse(at: Subschema, keyword: str | None, fact: str, mend: str | None = None, /) -> None:
     raise AssertionError(fact)
 
 

@@ -29,9 +29,14 @@ class ByteWalk:
 
     def __init__(self, arena: Arena, node: int) -> None:
         try:
-            self._automaton: Automaton | None = Automaton(arena, node, _bytes())
+            self._automaton: Automaton | None = Automaton(arena, node, bytes_vocabulary())
         except GrammarError:
             self._automaton = None  # the node is void
+
+    @property
+    def is_void(self) -> bool:
+        """Whether the node matches nothing."""
+        return self._automaton is None
 
     def matches(self, text: str) -> bool:
         """Return True if the node matches the whole of a text."""
@@ -143,5 +148,6 @@ def _some(allowed: bytes) -> bytes:
 
 
 @cache
-def _bytes() -> Vocabulary:
+def bytes_vocabulary() -> Vocabulary:
+    """Return a vocabulary whose tokens are the bytes."""
     return Vocabulary([bytes((byte,)) for byte in range(256)] + [None], eos=[256])
