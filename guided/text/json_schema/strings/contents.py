@@ -343,12 +343,12 @@ def _place(pattern: Pattern) -> tuple[str, ...]:
 
 def _is_list(shape: StringShape) -> bool:
     """Return True if a shape says nothing but which values there are."""
-    return shape._replace(values=None) == StringShape()
+    return shape[:3] == (None, None, ()) and shape[4:] == ((), (), ())
 
 
 def _is_complement(shape: StringShape) -> bool:
     """Return True if a shape says nothing but what is excluded."""
-    return bool(shape.excluded) and shape._replace(excluded=()) == StringShape()
+    return bool(shape.excluded) and shape[:-1] == (None, None, (), None, (), ())
 
 
 def _spans(shape: StringShape) -> tuple[list[_Span], list[StringShape]]:
@@ -361,7 +361,7 @@ def _spans(shape: StringShape) -> tuple[list[_Span], list[StringShape]]:
     ]
     others = []
     for other in shape.excluded:
-        if other._replace(minimum=None, maximum=None) != StringShape():
+        if other[2:] != ((), None, (), (), ()):
             others.append(other)
             continue
         low = 0 if other.minimum is None else other.minimum.value
