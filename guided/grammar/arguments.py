@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import io
 import pickle
 import sys
 from collections.abc import Hashable, Iterable
 
 from guided.errors import GrammarError, LimitError
+from guided.grammar.composed import ComposedGrammars
 from guided.grammar.files import GrammarFile
 from guided.grammar.kept import Identity
 from guided.text.json_schema import is_python_type
@@ -44,7 +46,31 @@ def content_of(schema: object) -> Hashable:
             "the schema is nested too deeply", limit="levels", value=sys.getrecursionlimit()
         ) from None
     except Exception:  # it holds some object, and what its class does about that, who knows
+        return _content_with_grammars(schema)
+
+
+class _Pickler(pickle.Pickler):
+    """Writes the numbers of grammars in the places where they stand."""
+
+    def __init__(self, file: io.BytesIO) -> None:
+        super().__init__(file, pickle.HIGHEST_PROTOCOL)
+        self.grammars: list[ComposedGrammars] = []
+
+    def persistent_id(self, value: object) -> int | None:
+        if not isinstance(value, ComposedGrammars):
+            return None
+        self.grammars.append(value)
+        return len(self.grammars)
+
+
+def _content_with_grammars(schema: object) -> Hashable:
+    file = io.BytesIO()
+    pickler = _Pickler(file)
+    try:
+        pickler.dump(schema)
+    except Exception:
         return None
+    return file.getvalue(), tuple(each._part for each in pickler.grammars)
 
 
 def check_choices(choices: Iterable[str]) -> tuple[str, ...]:

@@ -123,7 +123,7 @@ def plain_vocabulary(grammar: Grammar) -> Vocabulary:
         VocabularyError: it names one by its number.
     """
     # Markers are text where no token is named.
-    named = {each[0] for each in grammar._tokens.values() if not isinstance(each, Marker)}
+    named = {each[0] for each in grammar._nodes.late.values() if not isinstance(each, Marker)}
     for name in named:
         if isinstance(name, int):
             raise VocabularyError(

@@ -13,10 +13,12 @@ from guided import _core
 from guided.errors import GrammarError
 from guided.grammar.arguments import check_choices, content_of, refuse_options
 from guided.grammar.automaton import MAX_BYTES, MAX_HEADS, Automaton
+from guided.grammar.composed import ComposedGrammars
 from guided.grammar.files import read_grammar_file
 from guided.grammar.kept import Identity, Kept
 from guided.grammar.tagged import TaggedGrammars
 from guided.grammar.tokens import NamedTokens, define_tokens
+from guided.text.composition import Leaf, Part, PartCaptures, write_part
 from guided.text.gbnf import compile_gbnf
 from guided.text.json_schema import (
     Escapes,
@@ -39,13 +41,14 @@ from guided.text.lark import (
     check_lexer,
     compile_lark,
 )
+from guided.text.nodes import GrammarValue
 from guided.text.regex import compile_regex
 from guided.vocabulary import Vocabulary
 
 if TYPE_CHECKING:
     from referencing import Registry
 
-Kind = Literal["regex", "json_schema", "choices", "gbnf", "lark", "tags", "tools"]
+Kind = Literal["regex", "json_schema", "choices", "gbnf", "lark", "tags", "tools", "composition"]
 
 # Grammars, by their content, so that a schema of every request is read once, and automata of each
 # vocabulary. An automaton of a usual schema holds some 0.3 MB once it was walked, and giving one up
@@ -54,7 +57,7 @@ KEPT = 256
 _grammars: Kept[Hashable, Grammar] = Kept(KEPT)
 
 
-class Grammar(TaggedGrammars):
+class Grammar(TaggedGrammars, ComposedGrammars, GrammarValue):
     """What an output must fit. Immutable; one source gives one object while it is remembered.
 
     Attributes:
@@ -65,12 +68,11 @@ class Grammar(TaggedGrammars):
 
     __slots__ = (
         "__weakref__",
-        "_arena",
         "_captures",
-        "_key",
+        "_depth",
+        "_part",
         "_read",
-        "_start",
-        "_tokens",
+        "_written",
         "kind",
         "not_enforced",
         "unknown",
@@ -87,17 +89,24 @@ class Grammar(TaggedGrammars):
         not_enforced: Iterable[str] = (),
         unknown: Iterable[str] = (),
         tokens: NamedTokens | None = None,
-        captures: Captures | None = None,
+        captures: Captures | PartCaptures | None = None,
     ) -> None:
-        self._arena = arena
+        own = Identity(arena) if key is None else key
+        self._part: Part = Leaf(own, arena, start, tokens or {})
+        self._written: Leaf | None = None
+        self._depth = 1
         self._captures = captures
-        self._start = start
-        self._tokens = tokens or {}
         self._read = read
-        self._key = self if key is None else key
         self.kind = kind
         self.not_enforced = list(not_enforced)
         self.unknown = list(unknown)
+
+    @property
+    def _nodes(self) -> Leaf:
+        """Its nodes; those of a composition are written when they are first asked for."""
+        if self._written is None:
+            self._written = write_part(self._part)
+        return self._written
 
     @classmethod
     def from_regex(
@@ -380,10 +389,11 @@ class Grammar(TaggedGrammars):
             )
 
         def make() -> Automaton:
-            arena = define_tokens(self._arena, self._tokens, vocabulary)
+            nodes = self._nodes
+            arena = define_tokens(nodes.arena, nodes.late, vocabulary)
             try:
                 return Automaton.build(
-                    arena, self._start, vocabulary, max_heads=max_heads, max_bytes=max_bytes
+                    arena, nodes.start, vocabulary, max_heads=max_heads, max_bytes=max_bytes
                 )
             except GrammarError:
                 if self.kind != "regex":
@@ -395,7 +405,7 @@ class Grammar(TaggedGrammars):
                 ) from None
 
         automata: Kept[Hashable, Automaton] = vocabulary.kept(_new_automata)
-        return automata.get((self._key, max_heads, max_bytes), make)
+        return automata.get((self._part, max_heads, max_bytes), make)
 
     def read(self, text: str) -> Any:
         """Return the value of a text that fits: what it is read as in `Result.value`.
@@ -409,23 +419,26 @@ class Grammar(TaggedGrammars):
         return self._read(text)
 
     def captures(self, text: str) -> dict[str, list[str]]:
-        """Return what the rules with the attribute `capture` spelled in a text that fits.
+        """Return what was captured in a text that fits: by the attribute of rules, or `capture`.
 
         Returns:
             for each name the texts, in the order in which they begin; empty if there were none.
-            The text is parsed as lark would. A rule spells from its first terminal to the end of
-            its last one, with all between them.
+            A text of Lark is parsed as lark would. A rule spells from its first terminal to the end
+            of its last one, with all between them. A text of a composition is read from left to
+            right, each part taking as much as lets the rest fit, a choice its first part that does;
+            special tokens stand in it by their names.
 
         Raises:
             GuidedError: the text does not fit.
-            LimitError: there are more than 100 million bytes of such texts.
+            LimitError: there are more than 100 million bytes of such texts, or too many ways to
+                read it.
 
         Cost: some 10 us for each byte of the text; nothing for a grammar without captures.
         """
         return {} if self._captures is None else self._captures.find(text)
 
     def __repr__(self) -> str:
-        return f"<Grammar of {self.kind}, {len(self._arena)} nodes>"
+        return f"<Grammar of {self.kind}, {len(self._nodes.arena)} nodes>"
 
 
 def _new_automata() -> Kept[Hashable, Automaton]:

@@ -68,7 +68,8 @@ class TaggedGrammars:
             grammar = grammar_of(tag)
             if grammar is None:
                 return None
-            node, late = transplant(grammar._arena, grammar._start, text.arena, grammar._tokens)
+            nodes = grammar._nodes
+            node, late = transplant(nodes.arena, nodes.start, text.arena, nodes.late)
             text.late |= late
             return node
 
@@ -122,7 +123,8 @@ class TaggedGrammars:
         form = find_format(format)
 
         def make() -> Grammar:
-            given = None if answer is None else (answer._arena, answer._start, answer._tokens)
+            nodes = None if answer is None else answer._nodes
+            given = None if nodes is None else (nodes.arena, nodes.start, nodes.late)
             compiled = compile_tools(read, form, turn, given)
             return Grammar(compiled.arena, compiled.start, kind="tools", tokens=compiled.late)
 

@@ -110,7 +110,7 @@ class Result:
     is_complete: bool
     stats: Statistics
     read: Callable[[str], Any]
-    find_captures: Callable[[str], dict[str, list[str]]]
+    find_captures: Callable[[], dict[str, list[str]]]
     logprobs: list[TokenLogprob] | None = None
     calls: list[ToolCall] = field(default_factory=list)
     reasoning: str = ""
@@ -144,7 +144,7 @@ class Result:
 
     @cached_property
     def captures(self) -> dict[str, list[str]]:
-        """What the rules of a Lark grammar spelled that have the attribute `capture`, by name.
+        """What parts with `capture` spelled, and rules of Lark with that attribute, by name.
 
         Each name has a list of texts, in the order in which they begin; see `Grammar.captures`.
 
@@ -153,7 +153,7 @@ class Result:
         """
         if not self.is_complete:
             raise IncompleteError(self.text, self.finish_reason)
-        return self.find_captures(self.text)
+        return self.find_captures()
 
     def __repr__(self) -> str:
         return f"Result({self.text!r}, finish_reason={self.finish_reason!r})"

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from functools import partial
+
 from guided.decoding import Job, Model
 from guided.results.constraint import Constraint
 from guided.results.result import Result, Statistics
@@ -69,11 +71,18 @@ def make_result(vocabulary: Vocabulary, job: Job, constraint: Constraint) -> Res
         is_complete=job.is_complete,
         stats=statistics,
         read=constraint.reading(parsed.calls),
-        find_captures=constraint.captures,
+        find_captures=partial(_captures, vocabulary, job.tokens, constraint),
         logprobs=job.logprobs if job.sampler.options.logprobs else None,
         calls=parsed.calls,
         reasoning=parsed.reasoning,
     )
+
+
+def _captures(
+    vocabulary: Vocabulary, tokens: list[int], constraint: Constraint
+) -> dict[str, list[str]]:
+    """Return what was captured in an output, in which special tokens stand by their names."""
+    return constraint.captures(MarkedTextReader(vocabulary).read(tokens))
 
 
 def read_turn(vocabulary: Vocabulary, job: Job, constraint: Constraint) -> ParsedCalls:

@@ -49,15 +49,22 @@ class _Collecting(Reader):
         self.refused: dict[str, UnsupportedError] = {}
         super().__init__(document, "ignore", formats=formats)
 
-    def refuse(self, schema: Subschema, keyword: str, fact: str | None = None) -> None:
+    def refuse(
+        self,
+        schema: Subschema,
+        keyword: str | None,
+        fact: str | None = None,
+        mend: str | None = None,
+    ) -> None:
+        pointer = schema.pointer() if keyword is None else schema.pointer(keyword)
         self.is_lenient = False
         try:
-            super().refuse(schema, keyword, fact)
+            super().refuse(schema, keyword, fact, mend)
         except UnsupportedError as error:
-            self.refused.setdefault(schema.pointer(keyword), error)
+            self.refused.setdefault(pointer, error)
         finally:
             self.is_lenient = True
-        self.not_enforced[schema.pointer(keyword)] = None
+        self.not_enforced[pointer] = None
 
     def target(self, schema: Subschema, keyword: str = "$ref") -> Subschema | None:
         try:

@@ -183,17 +183,27 @@ class Reader:
             self.not_enforced[schema.pointer(keyword)] = None
             return None
 
-    def refuse(self, schema: Subschema, keyword: str, fact: str | None = None) -> None:
-        """Raise the error for a keyword that cannot be enforced, or note it down if lenient."""
+    def refuse(
+        self,
+        schema: Subschema,
+        keyword: str | None,
+        fact: str | None = None,
+        mend: str | None = None,
+    ) -> None:
+        """Raise the error for a keyword that cannot be enforced, or note it down if lenient.
+
+        Without a keyword it is the schema itself, in whose place a grammar stands.
+        """
+        pointer = schema.pointer() if keyword is None else schema.pointer(keyword)
         if self.is_lenient:
-            self.not_enforced[schema.pointer(keyword)] = None
+            self.not_enforced[pointer] = None
             return
         raise UnsupportedError(
             fact or f'the keyword "{keyword}" is not supported',
-            keyword=keyword,
-            place=f"at {schema.pointer(keyword)}",
+            keyword=keyword or "grammar",
+            place=f"at {pointer or 'the top of the schema'}",
             page=DOCUMENTATION,
-            mend='take it out, or compile with unsupported="ignore" to go without it',
+            mend=f'{mend or "take it out"}, or compile with unsupported="ignore" to go without it',
         )
 
     def refuse_combination(

@@ -9,7 +9,7 @@ from guided._core import Arena
 from guided.errors import UnsupportedError
 from guided.text.tags.markers import LateNodes, Marker
 
-PAGE = "docs/tools.md"
+PAGE = "docs/composition.md"
 
 
 def transplant(
@@ -34,18 +34,30 @@ def transplant(
 
 
 class Transplant:
-    """The numbers of nodes of one arena in another."""
+    """The numbers of nodes of one arena in another.
 
-    def __init__(self, source: Arena, target: Arena, late: Mapping[int, Any]) -> None:
+    Args:
+        source, target, late: as for `transplant`.
+        inlined: write the bodies of rules that do not lead back to themselves in their places, so
+            that as much as can be is regular.
+    """
+
+    def __init__(
+        self, source: Arena, target: Arena, late: Mapping[int, Any], *, inlined: bool = False
+    ) -> None:
         self._source = source
         self._target = target
         self._late_there = late
+        self._is_inlining = inlined
+        self._inlined: set[int] = set()
         self._numbers: dict[int, int] = {}
         self._moved: set[int] = set()
         self.late: LateNodes = {}
 
     def node(self, start: int) -> int:
         """Return the number of a node in the target, written now if it is not there."""
+        if self._is_inlining:
+            self._inlined = rules_without_recursion(self._source, start)
         self._write_all(start)
         # What a marker leads to may hold further markers.
         while fresh := self._late_there.keys() & self._numbers.keys() - self._moved:
@@ -76,17 +88,27 @@ class Transplant:
             if number in self._numbers:
                 continue
             described = self._source.node(number)
-            if described[0] == "rule":
+            if number in self._inlined:
+                if is_open:
+                    self._numbers[number] = self._numbers[described[2]]
+                else:
+                    stack += [(number, True), (described[2], False)]
+            elif described[0] == "rule":
                 self._numbers[number] = rule = self._target.rule(described[1])
                 if described[2] is not None:
                     bodies.append((rule, described[2]))
             elif is_open:
-                self._numbers[number] = self._made(described)
+                self._numbers[number] = self._made(number, described)
             else:
                 stack.append((number, True))
-                stack.extend((part, False) for part in parts_of(described))
+                parts = self._parts_to_write(number, described)
+                stack.extend((part, False) for part in parts)
 
-    def _made(self, described: tuple[Any, ...]) -> int:
+    def _parts_to_write(self, number: int, described: tuple[Any, ...]) -> list[int]:
+        """Return what is to be written before a node."""
+        return list(parts_of(described))
+
+    def _made(self, number: int, described: tuple[Any, ...]) -> int:
         target, numbers = self._target, self._numbers
         match described:
             case ("empty",):
@@ -119,12 +141,7 @@ class Transplant:
                 return target.part(numbers[part])
             case ("record", *parts):
                 return self._record(*parts)
-        raise UnsupportedError(
-            "a grammar of Lark with a contextual or basic lexer cannot stand within another one",
-            keyword="lexer",
-            page=PAGE,
-            mend='read it by Grammar.from_lark(..., lexer="dynamic")',
-        )
+        raise whole_text()
 
     def _record(self, *parts: Any) -> int:
         """Write a record again; `parts` are what `Arena.node` tells of it."""
@@ -136,6 +153,49 @@ class Transplant:
         ]
         begin, first, between, end, empty = (numbers[node] for node in layout)
         return self._target.record((begin, first, between, end, empty), slots, moved, *rest)
+
+
+def rules_without_recursion(arena: Arena, start: int) -> set[int]:
+    """Return the rules that a node leads to and from which no way leads back to themselves."""
+    uses: dict[int, set[int]] = {}
+    waiting = [start]
+    while waiting:
+        rule = waiting.pop()
+        if rule in uses:
+            continue
+        uses[rule] = found = set()
+        described = arena.node(rule)
+        stack = [described[2] if described[0] == "rule" else rule]
+        seen: set[int] = set()
+        while stack:
+            number = stack.pop()
+            if number is None or number in seen:
+                continue
+            seen.add(number)
+            described = arena.node(number)
+            if described[0] == "rule":
+                found.add(number)
+            else:
+                stack.extend(parts_of(described))
+        waiting.extend(found)
+    flat: set[int] = set()
+    grew = True
+    while grew:
+        size = len(flat)
+        flat |= {rule for rule, used in uses.items() if used <= flat}
+        grew = len(flat) > size
+    nodes = ((number, arena.node(number)) for number in flat)
+    return {number for number, each in nodes if each[0] == "rule" and each[2] is not None}
+
+
+def whole_text() -> UnsupportedError:
+    """Return the error for the tables of a parser, which read a text from end to end."""
+    return UnsupportedError(
+        "a grammar of Lark with a contextual or basic lexer cannot stand within another one",
+        keyword="lexer",
+        page=PAGE,
+        mend='read it by Grammar.from_lark(..., lexer="dynamic")',
+    )
 
 
 def parts_of(described: tuple[Any, ...]) -> Iterator[int]:

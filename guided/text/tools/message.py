@@ -71,7 +71,7 @@ class Escaped(Transplant):
     def __init__(self, arena: Arena) -> None:
         super().__init__(arena.clone(), arena, {})
 
-    def _made(self, described: tuple[Any, ...]) -> int:
+    def _made(self, number: int, described: tuple[Any, ...]) -> int:
         match described:
             case ("literal", data):
                 text = data.replace(b"\\", b"\\\\").replace(b'"', b'\\"')
@@ -80,7 +80,7 @@ class Escaped(Transplant):
                 return self._class(ranges)
             case ("dfa", states):
                 return self._target.dfa(escape_automaton(states))
-        return super()._made(described)
+        return super()._made(number, described)
 
     def _record(self, *parts: Any) -> int:
         layout, slots, members, *rest = parts

@@ -10,9 +10,11 @@ from collections.abc import Iterable, Sequence
 from functools import lru_cache
 
 from guided._core import Arena
+from guided.errors import UnsupportedError
 from guided.text.json_schema import Whitespace
 from guided.text.json_schema.strings.spelling import is_spellable
 from guided.text.json_schema.values.any_json import AnyJson
+from guided.text.nodes import Nodes
 from guided.text.spelling import LAST_CODE_POINT
 
 _ESCAPED = {"'": "\\'", "\\": "\\\\", "\n": "\\n", "\r": "\\r", "\t": "\\t"}
@@ -58,6 +60,19 @@ class SingleQuotes:
     def literal(self, arena: Arena, text: str) -> int:
         """Return a node for exactly these characters."""
         return arena.literal(self.escape(text))
+
+    def grammar(self, arena: Arena, grammar: Nodes) -> int:
+        """Refuse a grammar that a string must fit.
+
+        Raises:
+            UnsupportedError: always.
+        """
+        raise UnsupportedError(
+            "a grammar cannot stand for a schema where arguments are written as Python's values",
+            keyword="grammar",
+            page="docs/tools.md",
+            mend="write it as a pattern, or choose a format of calls that writes JSON",
+        )
 
     def any_character(self, arena: Arena) -> int:
         """Return a node for any one character."""

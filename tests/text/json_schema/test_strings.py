@@ -9,11 +9,12 @@ from typing import Any
 import pytest
 from hypothesis import strategies as st
 
+from guided import Grammar
 from guided._core import Arena
 from guided.errors import SchemaError, UnsupportedError
 from guided.text.json_schema import compile_schema
 from guided.text.json_schema.document.places import Subschema
-from guided.text.json_schema.shapes.shape import Count, Finite, Pattern, StringShape
+from guided.text.json_schema.shapes.shape import Count, Finite, Fitting, Pattern, StringShape
 from guided.text.json_schema.strings.contents import Contents
 from guided.text.json_schema.strings.plain_texts import Texts
 from guided.text.json_schema.strings.spelling import JsonSpelling, escape
@@ -52,8 +53,17 @@ values = st.none() | st.lists(texts, min_size=1, max_size=12, unique=True).map(
 )
 
 
+GRAMMARS: dict[Any, str] = {
+    Grammar.from_regex(pattern): pattern for pattern in ["[a-c]*é?", r'(?:"|\\|😀|a)+', "ab|cd"]
+}
+grammars = st.lists(st.sampled_from(list(GRAMMARS)), max_size=1).map(
+    lambda found: tuple(Fitting(each, AT) for each in found)
+)
+
+
 def _shapes(excluded: st.SearchStrategy[Any]) -> st.SearchStrategy[Any]:
-    return st.builds(StringShape, bounds, bounds, patterns, values, st.just(()), excluded)
+    formats = st.just(())
+    return st.builds(StringShape, bounds, bounds, patterns, values, formats, grammars, excluded)
 
 
 shapes: st.SearchStrategy[StringShape] = st.recursive(
@@ -69,12 +79,13 @@ def fits(shape: StringShape, text: str) -> bool:
         (shape.minimum is None or len(text) >= shape.minimum.value)
         and (shape.maximum is None or len(text) <= shape.maximum.value)
         and all(re.search(pattern.text, text) for pattern in shape.patterns)
+        and all(re.fullmatch(GRAMMARS[one.value], text) for one in shape.grammars)
         and (shape.values is None or text in shape.values.members)
         and not any(fits(other, text) for other in shape.excluded)
     )
 
 
-def refuse(at: Subschema, keyword: str, fact: str) -> None:
+def refuse(at: Subschema, keyword: str | None, fact: str, mend: str | None = None, /) -> None:
     raise AssertionError(fact)
 
 

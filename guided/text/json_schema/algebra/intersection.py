@@ -134,6 +134,7 @@ def meet_strings(a: StringShape, b: StringShape) -> StringShape:
         a.patterns + tuple(pattern for pattern in b.patterns if pattern.text not in texts),
         _meet_values(a.values, b.values),
         a.formats + tuple(one for one in b.formats if one.name not in names),
+        a.grammars + tuple(one for one in b.grammars if one not in a.grammars),
         _join(a.excluded, b.excluded),
     )
     return _without_listed(shape) if shape.excluded and shape.values else shape

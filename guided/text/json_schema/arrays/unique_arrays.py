@@ -38,6 +38,8 @@ class UniqueDraft(ArrayDraft):
         holders = sum(any(map(self._containers, place)) for place in self.places)
         if any(map(self._containers, self.rest)) or holders > 1:
             fact = "uniqueItems is not supported where items may be arrays or objects"
+        elif not all(self.writer.arena.is_regular(each.strings) for each in self._items.values()):
+            fact = "uniqueItems is not supported where a string must fit a grammar with rules"
         elif not self.places:
             self._list_values()
         elif self._may_run_out():

@@ -35,7 +35,16 @@ from guided.text.json_schema.shapes.evaluated import (
     mark,
     unmark,
 )
-from guided.text.json_schema.shapes.shape import ANYTHING, OF_TYPE, Child, Reason, Shape
+from guided.text.json_schema.shapes.shape import (
+    ANYTHING,
+    OF_TYPE,
+    Child,
+    Fitting,
+    Reason,
+    Shape,
+    StringShape,
+)
+from guided.text.nodes import GrammarValue
 
 if TYPE_CHECKING:
     from guided.text.json_schema.reader import Reader
@@ -124,6 +133,8 @@ class KeywordReader:
         if value is False:
             fact, mend = "the schema false allows nothing", "take it out"
             return Shape(reason=Reason(fact, schema, (), mend)), ()
+        if isinstance(value, GrammarValue):
+            return Shape(strings=(StringShape(grammars=(Fitting(value, schema),)),)), ()
         if not isinstance(value, dict):
             raise SchemaError(
                 f"a schema is an object, true or false, found {describe(value)}",

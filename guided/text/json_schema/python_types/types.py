@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Any
 
 from guided.errors import GuidedError, SchemaError, ValueRejected
 from guided.text.json_schema.document.places import Json, escape_token
+from guided.text.nodes import GrammarValue
 
 if TYPE_CHECKING:
     from pydantic import TypeAdapter, ValidationError
@@ -32,7 +33,7 @@ _KEPT = 256
 
 def is_python_type(schema: object) -> bool:
     """Return True for what is no JSON Schema in any form, and so can only be a Python type."""
-    return schema is not None and not isinstance(schema, _JSON_KINDS)
+    return schema is not None and not isinstance(schema, (*_JSON_KINDS, GrammarValue))
 
 
 def type_adapter(python_type: object) -> TypeAdapter[Any]:

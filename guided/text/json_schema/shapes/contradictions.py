@@ -77,6 +77,7 @@ def no_match(shape: StringShape) -> Reason | None:
     parts = [
         ("the pattern" if len(shape.patterns) == 1 else "a pattern", bool(shape.patterns)),
         ("the format", bool(shape.formats)),
+        ("the grammar", bool(shape.grammars)),
         ("the lengths", bool(shape.minimum or shape.maximum)),
         ("what is excluded", bool(shape.excluded)),
     ]
@@ -87,7 +88,7 @@ def no_match(shape: StringShape) -> Reason | None:
     return Reason(
         f"no string can {' and '.join(_string_wishes(shape))}",
         at,
-        (keyword,) if keyword in at.value else (),
+        (keyword,) if isinstance(at.value, dict) and keyword in at.value else (),
         f"change {' or '.join(name for name, is_there in parts if is_there)}",
     )
 
@@ -96,6 +97,7 @@ def _string_wishes(shape: StringShape) -> list[str]:
     """Return what a string must do to fit a shape."""
     wishes = [f"match {describe(pattern.text)}" for pattern in shape.patterns]
     wishes += [f"have the format {describe(one.name)}" for one in shape.formats]
+    wishes += ["fit the grammar"] * len(shape.grammars)
     wishes += [f"have at least {shape.minimum.value} characters"] if shape.minimum else []
     wishes += [f"have at most {shape.maximum.value} characters"] if shape.maximum else []
     wishes += [f"be listed in the {shape.values.keyword}"] if shape.values else []
@@ -112,6 +114,8 @@ def _string_place(shape: StringShape) -> tuple[Subschema, str] | None:
         return shape.patterns[0].at, "pattern"
     if shape.formats:
         return shape.formats[0].at, "format"
+    if shape.grammars:
+        return shape.grammars[0].at, ""
     for one in (shape.minimum, shape.maximum, shape.values):
         if one is not None:
             return one.at, one.keyword

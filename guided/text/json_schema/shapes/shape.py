@@ -16,6 +16,7 @@ from decimal import Decimal
 from typing import Generic, NamedTuple, TypeVar, Union
 
 from guided.text.json_schema.document.places import Subschema
+from guided.text.nodes import GrammarValue
 
 Value = TypeVar("Value")
 
@@ -95,6 +96,13 @@ class Format(NamedTuple):
     at: Subschema
 
 
+class Fitting(NamedTuple):
+    """A grammar that the string must fit, as it stands for a schema."""
+
+    value: GrammarValue
+    at: Subschema
+
+
 class NumberShape(NamedTuple):
     """Numbers; `excluded` are those that fit one of some other shapes."""
 
@@ -114,6 +122,7 @@ class StringShape(NamedTuple):
     patterns: tuple[Pattern, ...] = ()
     values: Finite[str] | None = None
     formats: tuple[Format, ...] = ()
+    grammars: tuple[Fitting, ...] = ()
     excluded: tuple[StringShape, ...] = ()
 
 

@@ -29,9 +29,14 @@ class ByteWalk:
 
     def __init__(self, arena: Arena, node: int) -> None:
         try:
-            self._automaton: Automaton | None = Automaton(arena, node, _bytes())
+            self._automaton: Automaton | None = Automaton(arena, node, bytes_vocabulary())
         except GrammarError:
             self._automaton = None  # the node is void
+
+    @property
+    def is_void(self) -> bool:
+        """Whether the node matches nothing."""
+        return self._automaton is None
 
     def matches(self, text: str) -> bool:
         """Return True if the node matches the whole of a text."""
@@ -43,6 +48,20 @@ class ByteWalk:
         except TokenRejected:
             return False
         return matcher.is_complete
+
+    def ends(self, data: bytes, start: int) -> Iterator[int]:
+        """Give the places where a text of the node ends that begins at a place of `data`."""
+        if self._automaton is None:
+            return
+        matcher = Matcher(self._automaton)
+        if matcher.is_complete:
+            yield start
+        for place in range(start, len(data)):
+            if not matcher.can_accept(data[place]):
+                return
+            matcher.accept(data[place])
+            if matcher.is_complete:
+                yield place + 1
 
     def texts(self, limit: int) -> list[bytes] | None:
         """Return all texts, or None if there are more than `limit` or they are very long."""
@@ -129,5 +148,6 @@ def _some(allowed: bytes) -> bytes:
 
 
 @cache
-def _bytes() -> Vocabulary:
+def bytes_vocabulary() -> Vocabulary:
+    """Return a vocabulary whose tokens are the bytes."""
     return Vocabulary([bytes((byte,)) for byte in range(256)] + [None], eos=[256])

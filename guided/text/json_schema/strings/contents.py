@@ -14,10 +14,11 @@ from typing import Protocol
 from guided._core import Arena
 from guided.errors import GrammarError, LimitError, SchemaError, UnsupportedError
 from guided.text.json_schema.document.places import Subschema, describe
-from guided.text.json_schema.shapes.shape import Format, Pattern, StringShape
+from guided.text.json_schema.shapes.shape import Fitting, Format, Pattern, StringShape
 from guided.text.json_schema.strings.byte_walk import ByteWalk
 from guided.text.json_schema.strings.lengths import MeasuredSpelling, within_lengths
 from guided.text.json_schema.strings.spelling import NEVER, is_spellable
+from guided.text.nodes import GrammarValue, Nodes, nodes_of
 
 # Below, an automaton for a list of texts costs more than it spares.
 _FEW = 8
@@ -37,9 +38,19 @@ class TextSpelling(MeasuredSpelling, Protocol):
         """Return a spelling of a text."""
         ...
 
+    def grammar(self, arena: Arena, grammar: Nodes) -> int:
+        """Return a node for the texts of a grammar."""
+        ...
 
-# Called with the schema, the keyword and the fact, where a constraint cannot be enforced.
-Refuse = Callable[[Subschema, str, str], object]
+
+class Refuse(Protocol):
+    """What is called where a constraint cannot be enforced."""
+
+    def __call__(
+        self, schema: Subschema, keyword: str | None, fact: str, mend: str | None = None, /
+    ) -> object:
+        """Raise, or pass it over; `keyword` is None for a grammar that stands for the schema."""
+        ...
 
 
 class Contents:
@@ -57,9 +68,21 @@ class Contents:
         self._contents: dict[StringShape, int] = {}
         self._patterns: dict[str, int] = {}
         self._formats: dict[tuple[str, int], int] = {}
+        self._grammars: dict[GrammarValue, int] = {}
 
     def content(self, shape: StringShape) -> int:
-        """Return the node for the texts of a shape; it may be void without being `never`."""
+        """Return the node for the texts of a shape; it may be void without being `never`.
+
+        It is regular: strings are told apart by it.
+        """
+        node = self.value(shape)
+        if self.arena.is_regular(node):
+            return node
+        self._refuse_grammar(shape, "and so cannot be told from other strings")
+        return self.spelling.any_text(self.arena)
+
+    def value(self, shape: StringShape) -> int:
+        """Return the same for a string that is a value and no more, which need not be regular."""
         return self._content(shape)[0]
 
     def is_void(self, node: int) -> bool:
@@ -67,7 +90,7 @@ class Contents:
         if node == NEVER:
             return True
         try:
-            return self.arena.is_void(node)
+            return self.arena.is_regular(node) and self.arena.is_void(node)
         except LimitError:
             # Too large to look through.
             return False
@@ -158,7 +181,34 @@ class Contents:
     def _constraints(self, shape: StringShape) -> list[int | None]:
         """Return the nodes of patterns and formats; None for one that is passed over."""
         nodes = [self.pattern(pattern) for pattern in shape.patterns]
-        return nodes + [self._format(one) for one in shape.formats]
+        nodes += [self._format(one) for one in shape.formats]
+        return nodes + [self._grammar(one) for one in shape.grammars]
+
+    def _grammar(self, one: Fitting) -> int | None:
+        """Return the node for a grammar, None if it is passed over."""
+        node = self._grammars.get(one.value)
+        if node is None:
+            try:
+                nodes = nodes_of(one.value)
+                node = self.spelling.grammar(self.arena, nodes)
+            except UnsupportedError as error:
+                fact = error.fact.removesuffix(f" (scope: {error.page})")
+                self._refuse(one.at, None, fact, error.mend)
+                return None
+            if not self.arena.is_regular(node) and ByteWalk(nodes.arena, nodes.start).is_void:
+                node = NEVER
+            self._grammars[one.value] = node
+        return node
+
+    def _refuse_grammar(self, shape: StringShape, why: str) -> None:
+        """Refuse the first grammar of a shape that is not regular."""
+        waiting = [shape]
+        for each in waiting:
+            for one in each.grammars:
+                if not self.arena.is_regular(self._grammar(one) or NEVER):
+                    self._refuse(one.at, None, f"the grammar is not regular, {why}")
+                    return
+            waiting += each.excluded
 
     def _content(self, shape: StringShape) -> tuple[int, bool]:
         """Return the node for a shape, and whether all of the shape is in it."""
@@ -209,6 +259,13 @@ class Contents:
                     removed.append(node)
             is_whole = is_whole and is_known
         known = [node for node in nodes if node is not None]
+        if not all(map(arena.is_regular, [*known, *removed])):
+            if len(known) == 1 and spans == [(0, None)] and not (removed or listed):
+                return known[0], is_whole
+            self._refuse_grammar(shape, "and so nothing else can be asked of the same string")
+            known = list(filter(arena.is_regular, known))
+            removed = list(filter(arena.is_regular, removed))
+            is_whole = False
         if listed and not known and not removed:
             return arena.choice([self._but(span, list(listed)) for span in spans]), is_whole
         if listed:
@@ -252,7 +309,7 @@ class Contents:
         if node is None:
             return [None] * len(texts)
         spelled = [self.spelling.escape(text) for text in texts]
-        if len(texts) < _FEW:
+        if len(texts) < _FEW and self.arena.is_regular(node):
             return [self.arena.matches(node, text) for text in spelled]
         walk = ByteWalk(self.arena, node)
         return [walk.matches(text) for text in spelled]
@@ -286,12 +343,12 @@ def _place(pattern: Pattern) -> tuple[str, ...]:
 
 def _is_list(shape: StringShape) -> bool:
     """Return True if a shape says nothing but which values there are."""
-    return shape[:3] == (None, None, ()) and not shape.formats and not shape.excluded
+    return shape[:3] == (None, None, ()) and shape[4:] == ((), (), ())
 
 
 def _is_complement(shape: StringShape) -> bool:
     """Return True if a shape says nothing but what is excluded."""
-    return shape[:-1] == (None, None, (), None, ()) and bool(shape.excluded)
+    return bool(shape.excluded) and shape[:-1] == (None, None, (), None, (), ())
 
 
 def _spans(shape: StringShape) -> tuple[list[_Span], list[StringShape]]:
@@ -304,7 +361,7 @@ def _spans(shape: StringShape) -> tuple[list[_Span], list[StringShape]]:
     ]
     others = []
     for other in shape.excluded:
-        if other.patterns or other.values is not None or other.formats or other.excluded:
+        if other[2:] != ((), None, (), (), ()):
             others.append(other)
             continue
         low = 0 if other.minimum is None else other.minimum.value

@@ -13,6 +13,7 @@ from guided.text.json_schema.document.places import Subschema
 from guided.text.json_schema.shapes.shape import Pattern, StringShape
 from guided.text.json_schema.strings.contents import Contents
 from guided.text.json_schema.strings.spelling import is_spellable
+from guided.text.nodes import Nodes
 from guided.text.spelling import PlainSpelling
 
 
@@ -37,6 +38,12 @@ class PlainTexts(PlainSpelling):
     def escape(self, text: str) -> str:
         """Return the text itself."""
         return text
+
+    def grammar(self, arena: Arena, grammar: Nodes) -> int:
+        """Return a node for the texts of a grammar; see `plain_grammar`."""
+        from guided.text.json_schema.strings.grammar_strings import plain_grammar
+
+        return plain_grammar(grammar, arena)
 
 
 class Texts:
@@ -93,14 +100,14 @@ class Texts:
             return True
         if shape.values is not None:
             return not self.contents.fitting(shape)
-        if not (shape.patterns or shape.formats or shape.excluded):
+        if not (shape.patterns or shape.formats or shape.grammars or shape.excluded):
             return False
         if any(_covers(other, shape) for other in shape.excluded):
             return True
         return self.contents.is_void(self.contents.content(shape))
 
 
-def _pass_over(at: Subschema, keyword: str, fact: str) -> None:
+def _pass_over(at: Subschema, keyword: str | None, fact: str, mend: str | None = None, /) -> None:
     """Take no notice."""
 
 
@@ -114,6 +121,7 @@ def _covers(wide: StringShape, narrow: StringShape) -> bool:
     return (
         all(pattern.text in texts for pattern in wide.patterns)
         and all((one.name, one.at.draft) in names for one in wide.formats)
+        and all(one.value in [other.value for other in narrow.grammars] for one in wide.grammars)
         and (wide.minimum is None or wide.minimum.value <= least)
         and (
             wide.maximum is None

@@ -21,6 +21,7 @@ from guided.text.json_schema.strings.unicode_escapes import (
     escaped_codes,
     overlap,
 )
+from guided.text.nodes import Nodes
 
 EMPTY, NEVER = 0, 1
 
@@ -152,6 +153,25 @@ class JsonSpelling:
     def escape(self, text: str) -> str:
         """Spell a text with no escape that is not needed."""
         return escape(text)
+
+    def grammar(self, arena: Arena, grammar: Nodes) -> int:
+        """Return a node for the texts of a grammar; see `spelled_grammar`."""
+        from guided.text.json_schema.strings.grammar_strings import spelled_grammar
+
+        return spelled_grammar(grammar, arena, self)
+
+    def automaton(self, arena: Arena, source: Arena, node: int) -> int:
+        """Return a node for the texts of a regular node of another arena."""
+        from guided.text.json_schema.strings.character_steps import (
+            SpelledAutomaton,
+            character_automaton,
+        )
+
+        short = _SHORT_ESCAPES if self._is_minimal else _SHORT_ESCAPES | _SOLIDUS
+        letters = {code: escaped[1:] for code, escaped in short.items()}
+        long = (*_LONG_ASCII, *_BEYOND_ASCII) if self._is_minimal else _ALL
+        states = character_automaton(source, node)
+        return arena.dfa(SpelledAutomaton(states, _PLAIN, letters, long).states())
 
     def any_character(self, arena: Arena) -> int:
         """Return a node for any one character."""

@@ -72,8 +72,8 @@ class Scalars:
         if shape.values is not None:
             return self._listed(shape)
         arena = self.arena
-        content = self.contents.content(shape)
-        is_product = shape.patterns or shape.formats or shape.excluded
+        content = self.contents.value(shape)
+        is_product = shape.patterns or shape.formats or shape.grammars or shape.excluded
         if is_product and self.contents.is_void(content):
             self.reason = no_match(shape)
             return NEVER
