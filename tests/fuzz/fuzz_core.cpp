@@ -11,6 +11,7 @@
 #include <cstdio>
 #include <cstdlib>
 #include <cstring>
+#include <memory>
 
 #include "errors.h"
 #include "matcher.h"
@@ -60,7 +61,7 @@ class Walk {
   private:
     void perform(size_t index) {
         Matcher& m = matchers_[index];
-        switch (random_.below(12)) {
+        switch (random_.below(13)) {
             case 0: check_mask(m); break;
             case 1:
             case 2:
@@ -78,6 +79,7 @@ class Walk {
                 break;
             case 9: draft(m); break;
             case 10: by_bytes(m); break;
+            case 11: fill_trees(); break;
             default:
                 if (random_.one_in(4)) save_and_load(m);
                 else fill_batch();
@@ -236,6 +238,61 @@ class Walk {
                     "a batch is its rows");
         }
         require(mask.back() == 0xdeadbeef, "a batch stays within its mask");
+    }
+
+    // A tree of tokens, some of them forbidden, and the matcher after each; none where that is.
+    Draft make_tree(const Matcher& m, std::vector<std::unique_ptr<Matcher>>& after) {
+        Draft tree;
+        after.clear();
+        for (uint32_t i = random_.below(8); i > 0; --i) {
+            int64_t parent =
+                static_cast<int64_t>(random_.below(static_cast<uint32_t>(after.size()) + 1)) - 1;
+            const Matcher* above = parent < 0 ? &m : after[static_cast<size_t>(parent)].get();
+            uint32_t token = random_.below(vocabulary_->size());
+            std::unique_ptr<Matcher> next;
+            if (above) {
+                next = std::make_unique<Matcher>(*above);
+                auto allowed = next->row().list();
+                if (!allowed.empty() && !random_.one_in(4)) token = random_.pick(allowed);
+                if (!next->accept(token)) next.reset();
+            }
+            tree.tokens.push_back(token);
+            tree.parents.push_back(parent);
+            after.push_back(std::move(next));
+        }
+        return tree;
+    }
+
+    void fill_trees() {
+        const uint32_t words = vocabulary_->words();
+        std::vector<Matcher*> batch;
+        std::vector<Draft> trees;
+        std::vector<std::vector<uint32_t>> wanted;
+        for (Matcher& m : matchers_) {
+            std::vector<std::unique_ptr<Matcher>> after;
+            batch.push_back(&m);
+            trees.push_back(make_tree(m, after));
+            wanted.emplace_back(words, 0);
+            m.row().fill(wanted.back().data(), words);
+            auto states = m.states_of(trees.back());
+            require(states.size() == after.size(), "each token of a tree has a state");
+            for (size_t i = 0; i < after.size(); ++i) {
+                require(states[i] == (after[i] ? after[i]->state() : kNone),
+                        "a tree leads where its branches lead");
+                wanted.emplace_back(words, 0);
+                if (after[i]) after[i]->row().fill(wanted.back().data(), words);
+            }
+        }
+        std::vector<uint32_t> mask(words * wanted.size() + 1, 0xdeadbeef);
+        bool known = random_.one_in(2);  // all of them are, as they were just made
+        require(
+            fill_masks(batch, trees, mask.data(), words, static_cast<int>(random_.below(4)), known),
+            "what is known is filled");
+        for (size_t row = 0; row < wanted.size(); ++row) {
+            require(!std::memcmp(wanted[row].data(), mask.data() + row * words, words * 4),
+                    "the rows of a tree are those of its branches");
+        }
+        require(mask.back() == 0xdeadbeef, "a batch with trees stays within its mask");
     }
 
     void take_all_back(Matcher& m) {

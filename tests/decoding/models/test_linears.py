@@ -175,7 +175,7 @@ def test_a_model_in_half_precision_runs_so_its_head_too(
 @pytest.mark.parametrize("dtype", [torch.float32, torch.bfloat16])
 def test_a_model_runs_its_few_rows_in_the_core(dtype: torch.dtype) -> None:
     network = tiny_model("llama")
-    network.to(dtype=dtype)
+    nn.Module.to(network, dtype)
     runner = TransformersRunner(network, CacheOptions(memory=1 << 20))
     tokens = [5, 6, 7, 8, 9, 10]
     found = runner.run([Piece(runner.open()[0], tokens, 6)]).values
