@@ -5,6 +5,7 @@
 #   make bench TOKENIZER=FOLDER            speed, next to peers; docs/benchmarks.md
 #   make bench-decode                      tokens a second, next to peers; the same page
 #   make docs       the pages in docs/ as a site, in build/docs, with all links checked
+#   make tables     what the parsers of patterns are read from, after a change of their grammars
 #   make llama      installs what runs GGUF files; compiling it takes minutes
 #   make nightly    the long random tests
 #   make sanitize   the tests under sanitizers, and a fuzz run of the core
@@ -23,7 +24,7 @@ LLAMA_INSTALLED := $(VENV)/llama-installed
 DOCS_INSTALLED := $(VENV)/docs-installed
 COMPILED := build/compiled
 
-.PHONY: build demo test lint docs bench bench-decode llama tokenizer-named nightly sanitize address thread fuzz clean
+.PHONY: build demo test lint docs bench bench-decode llama tables tokenizer-named nightly sanitize address thread fuzz clean
 build: $(COMPILED)
 
 $(BIN)/python:
@@ -80,6 +81,9 @@ $(LLAMA_INSTALLED): $(INSTALLED)
 	touch $@
 
 llama: build $(LLAMA_INSTALLED)
+
+tables: build
+	$(BIN)/python -c "from guided.text.regex.table_writer import main; main()"
 
 tokenizer-named:
 	@test -f "$(TOKENIZER)/tokenizer.json" || { echo >&2 "make bench needs a tokenizer:" \

@@ -19,7 +19,6 @@ from guided.grammar.kept import Identity, Kept
 from guided.grammar.tagged import TaggedGrammars
 from guided.grammar.tokens import NamedTokens, define_tokens
 from guided.text.composition import Leaf, Part, PartCaptures, write_part
-from guided.text.gbnf import compile_gbnf
 from guided.text.json_schema import (
     Escapes,
     Formats,
@@ -33,20 +32,14 @@ from guided.text.json_schema import (
     read_value,
     type_adapter,
 )
-from guided.text.lark import (
-    Captures,
-    DialectName,
-    LexerName,
-    check_dialect,
-    check_lexer,
-    compile_lark,
-)
 from guided.text.nodes import GrammarValue
 from guided.text.regex import compile_regex
 from guided.vocabulary import Vocabulary
 
 if TYPE_CHECKING:
     from referencing import Registry
+
+    from guided.text.lark import Captures, DialectName, LexerName
 
 Kind = Literal["regex", "json_schema", "choices", "gbnf", "lark", "tags", "tools", "composition"]
 
@@ -241,6 +234,8 @@ class Grammar(TaggedGrammars, ComposedGrammars, GrammarValue):
             raise TypeError(f"a grammar must be a str, found {type(text).__name__}")
 
         def make() -> Grammar:
+            from guided.text.gbnf import compile_gbnf
+
             compiled = compile_gbnf(text, start=start)
             return cls(compiled.arena, compiled.start, kind="gbnf", key=key, tokens=compiled.tokens)
 
@@ -331,6 +326,8 @@ class Grammar(TaggedGrammars, ComposedGrammars, GrammarValue):
 
         Cost: some 10 ms for a small grammar, 0.5 s for Python's; mostly lark's reading of it.
         """
+        from guided.text.lark import check_dialect, check_lexer, compile_lark
+
         if not isinstance(text, str):
             raise TypeError(f"a grammar must be a str, found {type(text).__name__}")
         check_lexer(lexer)

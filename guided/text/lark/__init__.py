@@ -14,15 +14,30 @@ captures     what named rules spelled in a text, found by such a parser
 dynamic      lexer="dynamic" and "dynamic_complete": context-free rules
 """
 
-from guided.text.lark.captures import Captures
-from guided.text.lark.compiler import (
-    CompiledGrammar,
-    DialectName,
-    LexerName,
-    check_dialect,
-    check_lexer,
-    compile_lark,
-)
+from importlib import import_module
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from guided.text.lark.captures import Captures
+    from guided.text.lark.compiler import (
+        CompiledGrammar,
+        DialectName,
+        LexerName,
+        check_dialect,
+        check_lexer,
+        compile_lark,
+    )
+
+# Imported at first use: whoever takes one module of this package does not want all of them.
+_HOME = {
+    "Captures": "captures",
+    "CompiledGrammar": "compiler",
+    "DialectName": "compiler",
+    "LexerName": "compiler",
+    "check_dialect": "compiler",
+    "check_lexer": "compiler",
+    "compile_lark": "compiler",
+}
 
 __all__ = [
     "Captures",
@@ -33,3 +48,10 @@ __all__ = [
     "check_lexer",
     "compile_lark",
 ]
+
+
+def __getattr__(name: str) -> object:
+    if (home := _HOME.get(name)) is None:
+        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+    value = globals()[name] = getattr(import_module(f"{__name__}.{home}"), name)
+    return value

@@ -1,6 +1,7 @@
 """Regular expressions, in the dialects of Python and ECMA-262, to nodes.
 
-reader       pattern -> syntax tree       by lark, with python.lark or ecma.lark
+tables       pattern -> tree              by what lark makes of python.lark or ecma.lark
+reader       tree -> syntax tree
 writer       syntax tree -> nodes
 lookaround   the same for what looks around
 """

@@ -12,7 +12,7 @@ from guided.text.regex.escapes import escaped_character, escaped_set, member_ran
 from guided.text.regex.source import Source
 
 if TYPE_CHECKING:
-    from lark import Token
+    from guided.text.regex.tables import Token
 
 _RANGE_OR_CHARACTER = re.compile(r"(.)-(.)|(.)", re.DOTALL)
 

@@ -12,7 +12,7 @@ from guided.text.regex.source import Source
 from guided.text.regex.syntax import Expression, atomic, look
 
 if TYPE_CHECKING:
-    from lark import Token
+    from guided.text.regex.tables import Token
 
 _CAPTURE = re.compile(r"\\.|\[\^?\]?(?:\\.|[^\]\\])*\]|(\((?!\?)|\(\?P?<(?![=!]))", re.DOTALL)
 _FLAG_NAMES = {

@@ -1,42 +1,13 @@
-"""Pattern text to lark's tree, by the grammar of its dialect, and what to say where that fails."""
+"""Pattern text to a tree, by the grammar of its dialect, and what to say where that fails."""
 
 from __future__ import annotations
 
 from collections.abc import Iterator
 from contextlib import contextmanager
-from functools import cache
-from importlib.resources import files
-from typing import TYPE_CHECKING, Any
 
 from guided.errors import GrammarError
 from guided.text.regex.source import Source
-
-if TYPE_CHECKING:
-    from lark import Lark, Tree
-
-
-_FILES = {
-    "python": ("python.lark",),
-    "ecma": ("ecma.lark", "ecma_class.lark"),
-    "ecma_sets": ("ecma.lark", "ecma_sets.lark"),
-}
-
-
-@cache
-def _parser(grammar: str) -> Lark:
-    """Build the parser of a dialect, once: some 30 ms, after 100 ms for the import of lark."""
-    from lark import Lark
-
-    folder = files("guided.text.regex")
-    text = "\n".join(folder.joinpath(name).read_text("utf-8") for name in _FILES[grammar])
-    with no_search_for_collisions():
-        return Lark(
-            text,
-            start="alternatives",
-            parser="lalr",
-            lexer="contextual",
-            maybe_placeholders=False,
-        )
+from guided.text.regex.tables import END, Stuck, Tree, read_table
 
 
 @contextmanager
@@ -56,33 +27,27 @@ def no_search_for_collisions() -> Iterator[None]:
         lark.lexer.has_interegular = known
 
 
-def parse(source: Source, text: str, grammar: str) -> Tree[Any]:
+def parse(source: Source, text: str, grammar: str) -> Tree:
     """Parse `text`, which is the pattern with what verbose mode ignores blotted out.
 
     Raises:
         GrammarError: it is not a pattern of this dialect.
     """
-    from lark.exceptions import UnexpectedInput
-
     try:
-        return _parser(grammar).parse(text)
-    except UnexpectedInput as error:
-        raise _explain(source, error) from None
+        return read_table(grammar).parse(text)
+    except Stuck as stuck:
+        raise _explain(source, stuck) from None
 
 
-def _explain(source: Source, error: Any) -> GrammarError:
+def _explain(source: Source, stuck: Stuck) -> GrammarError:
     """Make the sentence and the mend for the place where the parser stopped."""
-    from lark.exceptions import UnexpectedCharacters
-
-    token = None if isinstance(error, UnexpectedCharacters) else error.token
+    token, index = stuck.token, stuck.index
     kind = "" if token is None else token.type
-    index = error.pos_in_stream if token is None else token.start_pos
-    if kind == "$END" or index is None:
-        return _explain_end(source, error)
+    if kind == END:
+        return _explain_end(source, stuck)
     length = 1 if token is None else len(token)
     if kind == "QUANTIFIER" or source.pattern[index] in "*+?{":
-        before = getattr(error, "token_history", None) or [None]
-        follows = getattr(before[-1], "type", "") == "QUANTIFIER"
+        follows = stuck.before is not None and stuck.before.type == "QUANTIFIER"
         return _explain_quantifier(source, index, length, follows)
     return _explain_place(source, kind, index)
 
@@ -143,11 +108,11 @@ def _unterminated_class(source: Source, index: int) -> GrammarError:
     )
 
 
-def _explain_end(source: Source, error: Any) -> GrammarError:
+def _explain_end(source: Source, stuck: Stuck) -> GrammarError:
     """Name the innermost bracket that is open where the pattern ends."""
     opened = [
         value
-        for value in error.interactive_parser.parser_state.value_stack
+        for value in stuck.values
         if getattr(value, "type", None) in ("GROUP_OPEN", "CLASS_OPEN")
     ]
     if not opened:

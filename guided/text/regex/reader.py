@@ -1,6 +1,6 @@
 """A pattern to its syntax tree: flags, shorthands and escapes are resolved on the way.
 
-The walk over lark's tree is a loop with a stack of its own, since 100,000 brackets are easily
+The walk over the tree is a loop with a stack of its own, since 100,000 brackets are easily
 written; brackets that hold one thing only vanish.
 """
 
@@ -35,7 +35,7 @@ from guided.text.regex.syntax import (
 from guided.text.regex.verbose import BLOT, blot_ignored
 
 if TYPE_CHECKING:
-    from lark import Token, Tree
+    from guided.text.regex.tables import Token, Tree
 
 _SURROGATE = re.compile("[\ud800-\udfff]")
 
@@ -63,11 +63,11 @@ def read(pattern: str, dialect: Dialect, flags: Flags) -> Expression:
 
 
 class _Frame:
-    """A node of lark's tree whose children are being read."""
+    """A node of the tree whose children are being read."""
 
     __slots__ = ("at", "children", "kind", "opened", "outer", "parts")
 
-    def __init__(self, tree: Tree[Any], outer: Flags) -> None:
+    def __init__(self, tree: Tree, outer: Flags) -> None:
         self.kind = tree.data
         self.children = tree.children
         self.at = 0
@@ -85,7 +85,7 @@ class _Reader:
         self.flags = flags
         self.groups = groups.Groups(source)
 
-    def read(self, tree: Tree[Any]) -> Expression:
+    def read(self, tree: Tree) -> Expression:
         stack = [_Frame(tree, self.flags)]
         while True:
             frame = stack[-1]
@@ -138,7 +138,7 @@ class _Reader:
                 self.flags = self._global_flags(token, index)
                 return literal("")
 
-    def _class(self, tree: Tree[Any]) -> Ranges:
+    def _class(self, tree: Tree) -> Ranges:
         if self.flags.sets:
             return read_set(self.source, tree, self.flags)
         tokens: list[Any] = tree.children

@@ -20,12 +20,12 @@ from guided.text.regex.escapes import member_ranges
 from guided.text.regex.source import Source
 
 if TYPE_CHECKING:
-    from lark import Tree
+    from guided.text.regex.tables import Tree
 
 _COMBINE = {"union": union, "intersection": intersect, "subtraction": subtract}
 
 
-def read_set(source: Source, tree: Tree[Any], flags: Flags) -> Ranges:
+def read_set(source: Source, tree: Tree, flags: Flags) -> Ranges:
     """Return the set of a class and the classes in it, with variants in case.
 
     A loop with a stack of its own, as classes can be nested without end.
@@ -35,7 +35,7 @@ def read_set(source: Source, tree: Tree[Any], flags: Flags) -> Ranges:
         UnsupportedError: a class holds strings, `\\q{abc}`.
     """
     results: list[Ranges] = []
-    stack: list[tuple[Tree[Any], bool]] = [(tree, False)]
+    stack: list[tuple[Tree, bool]] = [(tree, False)]
     while stack:
         current, is_read = stack.pop()
         inner = [child for child in current.children if hasattr(child, "data")]
@@ -49,8 +49,8 @@ def read_set(source: Source, tree: Tree[Any], flags: Flags) -> Ranges:
     return results[0]
 
 
-def _combine(source: Source, tree: Tree[Any], inner: list[Ranges], flags: Flags) -> Ranges:
-    """Return the set of one node of lark's tree, given those of the trees in it."""
+def _combine(source: Source, tree: Tree, inner: list[Ranges], flags: Flags) -> Ranges:
+    """Return the set of one node of the tree, given those of the trees in it."""
     if tree.data not in _COMBINE:
         is_negated = str(tree.children[0]).endswith("^")
         return complement(inner[0]) if is_negated else inner[0]

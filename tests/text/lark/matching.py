@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 from collections.abc import Sequence
 from functools import cache
 from pathlib import Path
@@ -18,7 +19,7 @@ from guided import Grammar, Vocabulary
 from guided.errors import TokenRejected
 from guided.text.lark import LexerName
 
-CORPORA = Path(__file__).parents[4] / "shared" / "corpora"
+CORPORA = Path(os.environ.get("GUIDED_CORPORA", Path(__file__).parents[4] / "shared" / "corpora"))
 GRAMMARS = CORPORA / "grammars"
 needs_corpora = pytest.mark.skipif(not CORPORA.exists(), reason="the corpora are not here")
 

@@ -13,6 +13,7 @@ import pytest
 
 from guided.grammar import Grammar
 from guided.text.tools import find_format, tool_formats
+from guided.text.tools.format import ToolFormat
 from guided.text.tools.reading import parse_calls
 from tests.text.tags.matching import byte_vocabulary
 
@@ -24,7 +25,7 @@ LONGEST = 2_000
 def walk(grammar: Grammar, closing: str, chance: random.Random) -> str | None:
     """Write at random, ending where that can be; None if it gets too long.
 
-    `closing` is what ends a string without quotes.
+    `closing` is what ends text without quotes.
     """
     vocabulary = byte_vocabulary()
     matcher = grammar.compile(vocabulary).matcher()
@@ -51,12 +52,17 @@ def tools_of(corpora: Path) -> list[list[dict[str, Any]]]:
     return [json.loads(line)["tools"] for line in lines]
 
 
+def closing_of(form: ToolFormat) -> str:
+    """What ends a string without quotes, or a message before the calls."""
+    return form.parameter_end or (form.messages.before[0][1] if form.messages else "")
+
+
 def check_walks(name: str, lists: list[list[dict[str, Any]]], seed: int) -> int:
     count = 0
     chance = random.Random(seed)
     for tools in lists:
         grammar = Grammar.from_tools(tools, format=name, tool_choice="required")
-        text = walk(grammar, find_format(name).parameter_end, chance)
+        text = walk(grammar, closing_of(find_format(name)), chance)
         # A number so small that Python takes it for 0 is none of the grammar's faults.
         if text is None or re.search(r"[eE][-+]?\d{3}", text):
             continue
