@@ -192,6 +192,22 @@ def test_captures_are_found_in_all_that_parts_become_part_of() -> None:
             id="lines",
         ),
         pytest.param(
+            lambda: (
+                Grammar.until(";", text=WORD.capture("k") + "=" + DIGITS.capture("v"))
+                .capture("line")
+                .repeat(1)
+            ),
+            "a=1;bc=23;",
+            {"line": ["a=1;", "bc=23;"], "k": ["a", "bc"], "v": ["1", "23"]},
+            id="before a stop text",
+        ),
+        pytest.param(
+            lambda: Grammar.until(["b", "ab"], text=Grammar.from_regex("[ab]*").capture("x")),
+            "aab",
+            {"x": ["aa"]},
+            id="before one of several",
+        ),
+        pytest.param(
             lambda: Grammar.unordered(WORD.capture("w"), DIGITS.capture("n"), separator=","),
             "12,ab",
             {"w": ["ab"], "n": ["12"]},

@@ -9,11 +9,13 @@ tried twice from one step.
 from __future__ import annotations
 
 from collections.abc import Iterator
-from typing import NamedTuple, Optional, Union
+from typing import NamedTuple, Optional
 
 from guided.errors import GuidedError, LimitError, UnsupportedError
-from guided.text.composition.parts import Capture, Leaf, Part, Token, parts_of
+from guided.text.composition.parts import Capture, Leaf, Part, Token, all_parts
 from guided.text.composition.program import (
+    Begin,
+    Check,
     Jump,
     Left,
     Loop,
@@ -22,6 +24,7 @@ from guided.text.composition.program import (
     Program,
     Read,
     Set,
+    Step,
     make_program,
 )
 from guided.text.composition.writer import PAGE, write_part
@@ -62,7 +65,7 @@ class PartCaptures:
 
     def __init__(self, part: Part) -> None:
         names: dict[str, None] = {}
-        for each in _all(part):
+        for each in all_parts(part):
             if isinstance(each, Capture):
                 names[each.name] = None
             _refuse_unnamed(each)
@@ -152,10 +155,7 @@ class _Ends:
         return known
 
 
-_Step = Union[Read, Mark, Jump, Set, Loop, Pick, Left]  # noqa: UP007
-
-
-def _following(step: _Step, place: _Place, ends: _Ends) -> Iterator[_Place]:
+def _following(step: Step, place: _Place, ends: _Ends) -> Iterator[_Place]:
     """Give the places that a step leads to, the best way first."""
     here, at, counters, moved = place
     match step:
@@ -164,6 +164,11 @@ def _following(step: _Step, place: _Place, ends: _Ends) -> Iterator[_Place]:
                 yield _Place(here + 1, end, counters, moved if end == at else -1)
         case Mark():
             yield place._replace(step=here + 1)
+        case Begin(counter):
+            yield _Place(here + 1, at, _with(counters, counter, at), moved)
+        case Check(counter, part):
+            if at in ends.of(here, part, counters[counter]):
+                yield _Place(here + 1, at, _with(counters, counter, 0), moved)
         case Jump(targets):
             for target in targets:
                 yield place._replace(step=target)
@@ -202,15 +207,6 @@ def _walk(part: Part) -> ByteWalk:
         else:
             arena.define(rule, arena.literal(str(meant[0])))
     return ByteWalk(arena, leaf.start)
-
-
-def _all(part: Part) -> Iterator[Part]:
-    """Give a part and all those within it."""
-    waiting = [part]
-    while waiting:
-        each = waiting.pop()
-        yield each
-        waiting.extend(reversed(parts_of(each)))
 
 
 def _refuse_unnamed(part: Part) -> None:
