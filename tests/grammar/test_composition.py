@@ -357,9 +357,10 @@ def test_compositions_stand_in_tags(vocabulary: Vocabulary) -> None:
             id="token without a name",
         ),
         pytest.param(
-            lambda: WORD.capture("a").captures("1"),
+            lambda: ("\n" + WORD.capture("a")).captures("\nab1"),
             GuidedError,
             "the text does not fit the grammar, so its parts spell nothing\n"
+            "  line 2, column 3\n"
             "  mend: give a whole text of the grammar",
             id="misfit",
         ),

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Any, Literal
 
 import pytest
 import torch
@@ -139,6 +139,19 @@ def test_captures_and_values_are_of_the_text(model: Model) -> None:
     assert result.captures == {"word": [result.text[:-1]]}
     lark = Grammar.from_lark('start: word "!"\nword[capture]: "ue" | "x"')
     assert set(generate(model, "it is tr", grammar=lark, heal=True).captures) == {"word"}
+
+
+def test_calls_of_tools_are_read_behind_the_prompt(model: Model) -> None:
+    def look(q: Literal["ue"]) -> None:
+        """Look."""
+
+    options: dict[str, Any] = {"tools": [look], "tool_format": "hermes", "max_tokens": 200}
+    result = generate(model, "it is tr", tool_choice="required", heal=True, **options)
+    assert {call.name for call in result.calls} == {"look"}
+    assert result.text == ""
+    bias = {token(model, "true"): 1000.0}
+    free = generate(model, "it is tr", heal=True, logit_bias=bias, **{**options, "max_tokens": 3})
+    assert free.text.startswith("ue")
 
 
 def test_prompts_of_a_batch_are_healed_each_by_itself(model: Model) -> None:

@@ -85,19 +85,9 @@ class PartCaptures:
         """
         data = text.encode(errors="surrogatepass")  # which no text of a grammar has
         note = self._read(data)
-        notes: list[_Note] = []
-        while note is not None:
-            notes.append(note)
-            note = note.before
         found: dict[str, list[str]] = {name: [] for name in self._names}
-        opened: list[tuple[str, int]] = []
-        for each in reversed(notes):
-            if each.name is not None:
-                opened.append((each.name, len(found[each.name])))
-                found[each.name].append(str(each.at))
-                continue
-            name, index = opened.pop()
-            found[name][index] = data[int(found[name][index]) : each.at].decode()
+        for name, start, end in _spans(note):
+            found[name].append(data[start:end].decode())
         return found
 
     def _read(self, data: bytes) -> _Note | None:
@@ -129,10 +119,27 @@ class PartCaptures:
             if isinstance(step, Mark):
                 note = _Note(step.name, place.at, note)
             ways.append((_following(step, place, ends), note))
+        before = data[: _walk(self._part).reach(data)].decode(errors="ignore")
+        line, column = before.count("\n") + 1, len(before) - before.rfind("\n")
         raise GuidedError(
             "the text does not fit the grammar, so its parts spell nothing",
+            place=f"line {line}, column {column}",
             mend="give a whole text of the grammar",
         )
+
+
+def _spans(note: _Note | None) -> list[tuple[str, int, int]]:
+    """Return name, start and end of what was noted down, outer before inner."""
+    spans: list[tuple[str, int, int]] = []
+    ends: list[int] = []
+    while note is not None:  # from the end of the text to its beginning
+        if note.name is None:
+            ends.append(note.at)
+        else:
+            spans.append((note.name, note.at, ends.pop()))
+        note = note.before
+    spans.reverse()
+    return spans
 
 
 class _Ends:
