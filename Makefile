@@ -15,7 +15,8 @@ BIN := $(VENV)/bin
 PIP := $(BIN)/python -m pip --disable-pip-version-check --no-input
 FUZZ_SECONDS ?= 60
 
-CORE := $(wildcard guided/core/*.cpp guided/core/*.h) CMakeLists.txt
+CORE_SOURCES := $(wildcard guided/core/*.cpp guided/core/*.h guided/core/bindings/*.cpp guided/core/bindings/*.h)
+CORE := $(CORE_SOURCES) CMakeLists.txt
 INSTALLED := $(VENV)/installed
 BENCH_INSTALLED := $(VENV)/bench-installed
 LLAMA_INSTALLED := $(VENV)/llama-installed
@@ -53,7 +54,7 @@ lint: build
 	$(BIN)/ruff format --check .
 	$(BIN)/ruff check .
 	$(BIN)/mypy
-	$(BIN)/clang-format --dry-run -Werror guided/core/*.h guided/core/*.cpp
+	$(BIN)/clang-format --dry-run -Werror $(CORE_SOURCES)
 
 $(DOCS_INSTALLED): $(INSTALLED)
 	$(PIP) install -q -c constraints.txt --no-build-isolation -e ".[docs]"
@@ -116,7 +117,7 @@ thread: build/thread/site
 
 # Without Python: the core by itself, against itself.
 FUZZ = mkdir -p $(@D) && $(CXX) -std=c++20 -O1 -g -Wall -Wextra -pthread -Iguided/core $(filter %.cpp,$^) -o $@
-FUZZED = $(filter-out guided/core/bindings.cpp,$(wildcard guided/core/*.cpp))
+FUZZED = $(wildcard guided/core/*.cpp)
 
 build/fuzz/fuzz_core: tests/fuzz/fuzz_core.cpp $(FUZZED)
 	$(FUZZ) -fsanitize=address,undefined -fno-sanitize-recover=undefined

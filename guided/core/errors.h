@@ -1,5 +1,5 @@
-// What the core throws. bindings.cpp turns each into the exception of guided.errors that it stands
-// for.
+// What the core throws. bindings/module.cpp turns each into the exception of guided.errors that it
+// stands for.
 #pragma once
 
 #include <cstdint>

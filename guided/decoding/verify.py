@@ -20,6 +20,7 @@ from guided.decoding.drafts.tree import DraftTree
 from guided.decoding.job import Job, TokenLogprob
 from guided.decoding.masking import Rows, StepMasks
 from guided.decoding.models import Logits
+from guided.decoding.row_draws import RowDraws
 from guided.decoding.writing import take
 from guided.sampling import best_tokens, mask_logits, token_logprobs
 from guided.sampling.rejection import accept_or_draw
@@ -67,6 +68,8 @@ class StepLogits:
             self._masks = masks.rows.to(values.device, non_blocking=True)  # (R, W)
             mask_logits(values, self._masks, self.columns)
         self._best = best_tokens(values, self.columns) if len(values) else []
+        drawn = parts if columns is None else ()
+        self._draws = RowDraws(values, self._masks, drawn, {*self._open, *self.errors})
 
     def choose(self, row: int, job: Job) -> int:
         """Choose a token."""
@@ -103,6 +106,8 @@ class StepLogits:
         best = self._best[row]
         if best is not None and job.sampler.is_plain:
             return best
+        if (drawn := self._draws.take(row, job)) is not None:
+            return drawn
         return job.sampler.choose(self.values[row], self._mask(row, job), self.columns)
 
     def _mask(self, row: int, job: Job) -> Tensor | None:

@@ -35,16 +35,22 @@ def sample_rows(
     samplers: Sequence[Sampler],
     masks: Tensor | None = None,
     numbers: Tensor | None = None,
+    *,
+    ahead: Sequence[int] | None = None,
 ) -> Tensor:
-    """Choose a token of each row, as `choose` of its sampler would; takes the same random numbers.
+    """Choose a token of each row, as `choose` of its sampler would, by the same random numbers.
+
+    The numbers are looked at and not taken: whoever uses a token that was drawn counts its stream
+    up. So rows after a draft, which may come to nothing, can be drawn with the others.
 
     Args:
         logits: (R, V) float32, float16 or bfloat16 on a GPU, elements of a row side by side;
             nothing is changed.
-        samplers: R, one a row, for which `is_simple` holds.
+        samplers: R, one a row, for which `is_simple` holds; there may be several rows of one.
         masks: (R, W) int32 on the device, or a pool of rows with `numbers`; None: all is allowed.
         numbers: (R,) int32 or int64 on the device, the row of `masks` for each row of logits; a
             negative number leaves a row without constraint.
+        ahead: R, how many numbers of its stream each row leaves to rows before it; None: 0.
 
     Returns:
         (R,) int64 on the device, which need not have been waited for; -1 where nothing is allowed.
@@ -52,16 +58,17 @@ def sample_rows(
     """
     assert all(sampler.is_simple for sampler in samplers)
     tokens = torch.empty(len(samplers), dtype=torch.int64, device=logits.device)
-    rows = row_options(samplers, logits.device)
+    rows = row_options(samplers, logits.device, ahead)
     with torch.cuda.device_of(logits):  # type: ignore[no-untyped-call]  # torch has no types here
         sample_launch(logits, rows, masks, numbers, tokens).run()
-    for sampler in samplers:
-        sampler.stream.counter += not sampler.options.is_greedy
     return tokens
 
 
-def row_options(samplers: Sequence[Sampler], device: torch.device) -> RowOptions:
-    """Gather the options of samplers, with the next number of each stream: two copies."""
+def row_options(
+    samplers: Sequence[Sampler], device: torch.device, ahead: Sequence[int] | None = None
+) -> RowOptions:
+    """Gather the options of samplers, with a number of each stream: two copies."""
+    later = [0] * len(samplers) if ahead is None else ahead
     options = [sampler.options for sampler in samplers]
     levels = torch.tensor(
         [
@@ -75,7 +82,7 @@ def row_options(samplers: Sequence[Sampler], device: torch.device) -> RowOptions
         [
             [each.top_k or 0 for each in options],
             [signed(sampler.stream.seed) for sampler in samplers],
-            [sampler.stream.counter for sampler in samplers],
+            [sampler.stream.counter + more for sampler, more in zip(samplers, later, strict=True)],
         ],
         dtype=torch.int64,
     )  # (3, R)

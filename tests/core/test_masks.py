@@ -126,6 +126,13 @@ def test_a_torch_batch_is_filled() -> None:
     assert mask.numpy().view(np.uint32).tolist() == [ROW, ROW]
 
 
+def test_matchers_of_a_batch_are_held_while_it_is_filled() -> None:
+    made = (matcher() for _ in range(2))  # which nothing else holds
+    mask = np.zeros((2, WORDS), np.int32)
+    _core.fill_masks(made, mask)  # type: ignore[arg-type]
+    assert mask.view(np.uint32).tolist() == [ROW, ROW]
+
+
 def test_an_empty_batch_is_nothing() -> None:
     _core.fill_masks([], np.zeros((0, WORDS), np.int32))
 

@@ -4,7 +4,7 @@
 //     fuzz_core [SECONDS [SEED]]
 //
 // Runs seeds from SEED upwards for so many seconds (default: 60, from the clock); with 0 seconds
-// that one seed. Built with the sources of the core, all but bindings.cpp, under the address and
+// that one seed. Built with the sources of the core, all but its bindings, under the address and
 // undefined-behaviour sanitizers (`make fuzz`). On a failure the seed is printed.
 #include <chrono>
 #include <csignal>

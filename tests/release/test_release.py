@@ -1,4 +1,7 @@
-"""What goes into wheel and sdist, told from tracked files and pyproject.toml, without a build."""
+"""What goes into wheel and sdist, told from tracked files and pyproject.toml, without a build.
+
+test_wheel.py builds them.
+"""
 
 from __future__ import annotations
 
@@ -62,7 +65,7 @@ def in_wheel(tracked: list[str]) -> set[str]:
         "docs/index.md",
         "examples/demo.py",
         "grammars/sql.lark",
-        "guided/core/bindings.cpp",
+        "guided/core/bindings/module.cpp",
         "guided/core/machine.h",
         "guided/_core.pyi",
         "guided/py.typed",
@@ -99,6 +102,17 @@ def test_cmake_installs_the_core_and_the_shipped_grammars_into_the_package() -> 
     script = (ROOT / "CMakeLists.txt").read_text(encoding="utf-8")
     assert "install(TARGETS _core LIBRARY DESTINATION guided)" in script
     assert "install(DIRECTORY grammars DESTINATION guided)" in script
+
+
+def test_the_core_keeps_to_the_stable_abi() -> None:
+    # Macros of CPython that read the inside of an object have names of this form.
+    sources = sorted((ROOT / "guided" / "core" / "bindings").iterdir())
+    assert len(sources) > 10
+    for path in sources:
+        macros = re.findall(r"\bPy[A-Za-z]+(?:_[A-Z]{2,})+\(", path.read_text("utf-8"))
+        assert not macros, f"{path.name} uses {macros}"
+    assert BUILD["wheel"]["py-api"] == "cp312"
+    assert "nanobind_add_module(_core STABLE_ABI " in (ROOT / "CMakeLists.txt").read_text("utf-8")
 
 
 def test_nothing_compiled_and_nothing_large_is_tracked(tracked: list[str]) -> None:

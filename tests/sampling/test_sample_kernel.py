@@ -213,14 +213,18 @@ def test_rows_come_strided_and_masks_from_a_pool_by_their_number() -> None:
         alone[3].choose(logits[3].clone(), pool[2])
 
 
-def test_each_call_takes_the_next_numbers() -> None:
-    logits = torch.zeros(3, 64)
+def test_rows_of_one_sampler_look_at_one_number_after_the_other() -> None:
     options = [{"temperature": 1.0}, {"temperature": 0.0}, {"min_p": 0.1}]
     samplers, alone = samplers_of(options, 3), samplers_of(options, 3)
-    for _ in range(4):
-        found = sample_rows(logits.to(DEVICE), samplers).tolist()
-        assert found == one_by_one(logits, alone, None)
-    assert [sampler.stream.counter for sampler in samplers] == [4, 0, 4]
+    ahead = [0, 0, 0, 1, 1, 2]
+    of_row = [0, 1, 2, 0, 2, 0]
+    rows = [samplers[place] for place in of_row]
+    logits = torch.zeros(6, 64)
+    for _ in range(2):  # none is taken, so the same come again
+        found = sample_rows(logits.to(DEVICE), rows, ahead=ahead).tolist()
+        assert [sampler.stream.counter for sampler in samplers] == [0, 0, 0]
+    assert found == one_by_one(logits, [alone[place] for place in of_row], None)
+    assert len(set(found)) > 3
 
 
 @pytest.mark.parametrize(

@@ -10,8 +10,6 @@ from collections.abc import Sequence
 
 from guided._core import Arena
 
-State = tuple[bool, list[tuple[int, int, int]]]
-
 
 class Occurrences:
     """Regular nodes about the places at which markers occur in a text, as bytes.
@@ -24,38 +22,72 @@ class Occurrences:
 
     def __init__(self, arena: Arena, markers: Sequence[str]) -> None:
         self._arena = arena
-        spelled = [marker.encode() for marker in dict.fromkeys(markers)]
-        self._steps, self._found = _automaton(spelled)
-        self._known: dict[str | None, int] = {}
+        self._markers = list(dict.fromkeys(markers))
+        self._steps, self._found, self._texts = _automaton(
+            [each.encode() for each in self._markers]
+        )
+        self._known: dict[tuple[int, ...], int] = {}
 
     def without(self) -> int:
         """Match the texts in which no marker occurs."""
-        return self._node(None)
+        return self._node([number for number, found in enumerate(self._found) if not found])
 
     def first(self, marker: str) -> int:
         """Match the texts that end with a marker, no other occurrence ending before."""
-        return self._node(marker)
+        wanted = marker.encode()
+        return self._node([number for number, found in enumerate(self._found) if wanted in found])
 
-    def _node(self, marker: str | None) -> int:
-        if marker not in self._known:
-            wanted = None if marker is None else marker.encode()
-            states = [self._state(number, wanted) for number in range(len(self._steps))]
+    def first_shared(self, marker: str) -> tuple[int, int]:
+        """Match the texts of `first` up to a place within the marker; also return that place.
+
+        Where many markers begin with the same character, this is the place after it: the node is
+        then the same for all of them, and what a token does in free text is found out once.
+        """
+        begin = marker[:1]
+        if sum(each.startswith(begin) for each in self._markers) > 1:
+            ends = [n for n, text in enumerate(self._texts) if text.endswith(begin.encode())]
+            within = [n for n in ends if not self._found[n]]
+            # What follows leads on to the marker alone, and to it from no other state.
+            if len(within) == 1 and self._is_way(within[0], marker):
+                return self._node(within), 1
+        return self.first(marker), len(marker)
+
+    def _is_way(self, state: int, marker: str) -> bool:
+        """Whether a state stands for the first character, and the rest leads on to the marker."""
+        spelled = marker.encode()
+        if self._texts[state] != marker[:1].encode():
+            return False
+        for byte in spelled[len(self._texts[state]) :]:
+            if self._found[state]:
+                return False
+            state = self._steps[state][byte]
+        return spelled in self._found[state]
+
+    def _node(self, accepting: list[int]) -> int:
+        """Match the texts that lead to some states, through none in which a marker was found."""
+        key = tuple(accepting)
+        if key not in self._known:
+            wanted = set(accepting)
+            states = [
+                (number in wanted, [] if found else _ranges(steps))
+                for number, (steps, found) in enumerate(zip(self._steps, self._found, strict=True))
+            ]
             bytes_node = self._arena.dfa(states)
             # Bytes that are no UTF-8 are no text.
-            self._known[marker] = self._arena.both(self._arena.any_text(), bytes_node)
-        return self._known[marker]
-
-    def _state(self, number: int, wanted: bytes | None) -> State:
-        found = self._found[number]
-        if found:
-            return wanted in found, []
-        return wanted is None, _ranges(self._steps[number])
+            self._known[key] = self._arena.both(self._arena.any_text(), bytes_node)
+        return self._known[key]
 
 
-def _automaton(markers: Sequence[bytes]) -> tuple[list[dict[int, int]], list[set[bytes]]]:
-    """Return for each state the steps that do not lead to the start, and the markers that end."""
+def _automaton(
+    markers: Sequence[bytes],
+) -> tuple[list[dict[int, int]], list[set[bytes]], list[bytes]]:
+    """Return for each state the steps that do not lead to the start, and the markers that end.
+
+    Last, the beginning of a marker that each state stands for: the longest that a text ends with.
+    """
     children: list[dict[int, int]] = [{}]
     found: list[set[bytes]] = [set()]
+    texts = [b""]
     for marker in markers:
         state = 0
         for byte in marker:
@@ -63,6 +95,7 @@ def _automaton(markers: Sequence[bytes]) -> tuple[list[dict[int, int]], list[set
                 children[state][byte] = len(children)
                 children.append({})
                 found.append(set())
+                texts.append(texts[state] + bytes([byte]))
             state = children[state][byte]
         found[state].add(marker)
     steps: list[dict[int, int]] = [dict(children[0])] + [{} for _ in children[1:]]
@@ -74,7 +107,7 @@ def _automaton(markers: Sequence[bytes]) -> tuple[list[dict[int, int]], list[set
         waiting.extend(
             (child, steps[suffix].get(byte, 0)) for byte, child in children[state].items()
         )
-    return steps, found
+    return steps, found, texts
 
 
 def _ranges(steps: dict[int, int]) -> list[tuple[int, int, int]]:

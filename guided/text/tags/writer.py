@@ -22,6 +22,7 @@ class TaggedText:
         self.late: LateNodes = {}
         self._rules: dict[Marker, int] = {}
         self._ends: dict[str, Occurrences] = {}
+        self._free: dict[int, int] = {}
 
     def marker(self, text: str, following: int = EMPTY, *, may_end: bool = False) -> int:
         """Match a marker and what follows it."""
@@ -34,9 +35,19 @@ class TaggedText:
         self, marker: str, occurrences: Occurrences, begins: str, following: int = EMPTY
     ) -> int:
         """Match free text up to the first occurrence of `begins`, with which the marker begins."""
-        rest = self.arena.literal(marker[len(begins) :])
-        spelled = self.arena.sequence([occurrences.first(begins), rest])
+        up_to, written = occurrences.first_shared(begins)
+        if written < len(begins):
+            # A rule keeps what is shared by many markers from being merged with each of them.
+            up_to = self._shared(up_to)
+        rest = self.arena.literal(marker[written:])
+        spelled = self.arena.sequence([up_to, rest])
         return self.rule(Marker(marker, occurrences.without(), spelled, following))
+
+    def _shared(self, node: int) -> int:
+        if node not in self._free:
+            self._free[node] = self.arena.rule("text before a marker")
+            self.arena.define(self._free[node], node)
+        return self._free[node]
 
     def part_before(
         self, marker: str, part: int, following: int = EMPTY, *, may_end: bool = False

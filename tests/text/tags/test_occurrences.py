@@ -52,6 +52,34 @@ def test_the_first_marker_ends_the_text(markers: list[str]) -> None:
                 assert arena.matches(node, text) is (end == len(text) and marker in found), text
 
 
+BRACKETS = ["[aa", "[ab", "[b", "c[", "ab"]
+BEFORE_BRACKETS = ["[a", "[b", "b[c"]
+
+
+@pytest.mark.parametrize("markers", [*MARKERS, BRACKETS, BEFORE_BRACKETS])
+def test_a_first_marker_is_what_is_shared_and_its_rest(markers: list[str]) -> None:
+    arena = Arena()
+    occurrences = Occurrences(arena, markers)
+    for marker in markers:
+        shared, written = occurrences.first_shared(marker)
+        node = arena.sequence([shared, arena.literal(marker[written:])])
+        for length in range(6):
+            for letters in product("abc[" if "[" in "".join(markers) else "abcd", repeat=length):
+                text = "".join(letters)
+                end, found = first_end(text, markers)
+                assert arena.matches(node, text) is (end == len(text) and marker in found), text
+
+
+def test_markers_that_begin_alike_share_the_text_before_them() -> None:
+    markers = [f"[tool_{number}(" for number in range(50)]
+    shared = {Occurrences(arena := Arena(), markers).first_shared(each) for each in markers}
+    assert len(shared) == 1
+    occurrences = Occurrences(arena, [*markers, "<|start|>["])
+    assert len({occurrences.first_shared(each) for each in markers}) == 1
+    # Another marker may have begun before the bracket: which one it is, its end tells.
+    assert Occurrences(arena, ["[b", "[c", "a[d"]).first_shared("[b")[1] == 2
+
+
 def test_free_text_is_utf_8() -> None:
     arena = Arena()
     without = Occurrences(arena, ["é"]).without()
