@@ -306,3 +306,27 @@ def apply_mask_cpu(
     `dtype` is "float32", "float16" or "bfloat16"; strides in elements (logits) and words (mask).
     Bits beyond `words * 32` count as 0. Callers check shapes (`guided.masks`).
     """
+
+def can_multiply_rows() -> bool:
+    """Whether `multiply_rows` works here: on x86-64 with AVX2 or AVX-512, built by gcc or clang."""
+
+def use_openmp(parallel: int, thread_number: int, thread_count: int) -> None:
+    """Take the threads of this OpenMP runtime: addresses of its GOMP_parallel, omp_get_thread_num and
+    omp_get_num_threads; zeros for one thread."""
+
+def multiply_rows(
+    rows: int,
+    count: int,
+    size_in: int,
+    weight: int,
+    size_out: int,
+    bias: int,
+    result: int,
+    is_half: bool,
+    threads: int,
+) -> None:
+    """Write rows (count, in) times weight (out, in) transposed, plus bias (out,), to result (count, out).
+
+    Contiguous, by their addresses (bias: 0 for none); all float32, or all bfloat16 if `is_half`. Sums are
+    float32, rounded once, and the same whatever the number of rows and threads.
+    """

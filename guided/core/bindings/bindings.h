@@ -1,11 +1,12 @@
 // The Python face of the core, as `_core.pyi` describes it: what its files share.
 //
-//   module.cpp      the module, and the exceptions of the core as those of guided.errors
-//   arena.cpp       grammar nodes; compound.cpp: those made of many parts; describe.cpp: told apart
-//   again vocabulary.cpp  the tokens of a model automaton.cpp   a grammar over a vocabulary, and
-//   its file matcher.cpp     one sequence under an automaton; tokens.cpp: lists of tokens and
-//   drafts masks.cpp       the masks of a batch; words.cpp: the memory of torch or numpy they are
-//   written to
+// - module.cpp: the module, and the exceptions of the core as those of guided.errors.
+// - arena.cpp: grammar nodes; compound.cpp: those made of many parts; describe.cpp: told apart.
+// - vocabulary.cpp: the tokens of a model.
+// - automaton.cpp: a grammar over a vocabulary, and its file.
+// - matcher.cpp: one sequence under an automaton; tokens.cpp: lists of tokens and drafts.
+// - masks.cpp: the masks of a batch; words.cpp: the memory of torch or numpy they are written to.
+// - linear.cpp: a linear layer for a few rows.
 //
 // Calls that may be long let go of the GIL; those that are a table look-up keep it, since letting
 // go costs as much as they do. All of it keeps to the limited API of Python 3.12, so that one wheel
@@ -37,6 +38,7 @@ void bind_vocabulary(nb::module_& m);
 void bind_automaton(nb::module_& m);
 void bind_matcher(nb::module_& m);
 void bind_masks(nb::module_& m);
+void bind_linear(nb::module_& m);
 
 // The methods of Arena that compound.cpp and describe.cpp add.
 void bind_compound(nb::class_<Arena>& arena);

@@ -61,4 +61,5 @@ NB_MODULE(_core, m) {
     bind_automaton(m);
     bind_matcher(m);
     bind_masks(m);
+    bind_linear(m);
 }

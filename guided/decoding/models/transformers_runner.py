@@ -15,7 +15,7 @@ from transformers import PreTrainedConfig, PreTrainedModel
 from guided.decoding.batch import Batch
 from guided.decoding.graphs import StepGraphs
 from guided.decoding.head import Head
-from guided.decoding.models.half_linear import WideLinears
+from guided.decoding.models.linears import Linears
 from guided.decoding.models.paged_layers import (
     ATTENTION,
     KeysChanged,
@@ -63,7 +63,7 @@ class TransformersRunner:
         embedding = network.get_output_embeddings()
         if embedding is None:
             raise NotServed("it has no output embedding")
-        self._linears = WideLinears(network)
+        self._linears = Linears(network)
         self._head = Head(embedding)
         self.dtype: torch.dtype = network.dtype
         self.device = input_device(network)
@@ -159,7 +159,7 @@ class TransformersRunner:
                     allowed()
                 return Logits(values.clone())
         # The head last, as it is a linear layer too and goes on to what it finds.
-        with self._linears.widened(batch.size), self._head.step(rows, allowed) as head:
+        with self._linears.step(), self._head.step(rows, allowed) as head:
             logits = self._run_network(batch)  # (R, n)
         if head.was_called:
             return Logits(logits, head.tokens)
