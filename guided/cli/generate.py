@@ -109,6 +109,12 @@ def generate(
         str | None,
         typer.Option("--assistant", metavar="MODEL", help="A smaller model that guesses."),
     ] = None,
+    heal: Annotated[
+        bool,
+        typer.Option(
+            "--heal", help="Let tokens reach across the end of the prompt: token healing."
+        ),
+    ] = False,
     kind: KindOption = None,
     start: StartOption = None,
     lexer: LexerOption = "contextual",
@@ -157,6 +163,7 @@ def generate(
             "seed": seed,
             "speculate": speculate if speculate in ("auto", "off") else speculate.split(","),
             "assistant": None if assistant is None else _load(assistant),
+            "heal": heal,
         }
         asked = [{"role": "user", "content": text or ""}] if chat else text
         stream = _begin(_load(model), asked, max_tokens=max_tokens, **sampling, **constraint)

@@ -96,6 +96,9 @@ class Job:
         error: why it failed, or None.
         cancelled: set by anybody to have it given up at the next step.
         drafters: guess its next tokens; none: it writes a token a forward.
+        healed: bytes that were taken back from the prompt: the output begins with them.
+        taken_back: how many tokens of the prompt they were; so many do not count for `min_tokens`.
+        is_free: the matcher holds the output to `healed` alone, so it says nothing about the end.
     """
 
     prompt: list[int]
@@ -114,6 +117,9 @@ class Job:
     error: BaseException | None = None
     cancelled: bool = False
     drafters: tuple[Drafter, ...] = ()
+    healed: bytes = b""
+    taken_back: int = 0
+    is_free: bool = False
     timings: Timings = field(default_factory=Timings)
     notes: dict[object, Any] = field(default_factory=dict)  # of drafters, by drafter
     arrival: int = 0  # counted by the loop
@@ -156,6 +162,6 @@ class Job:
         """Note why it is over."""
         if reason == "stop":
             self.is_complete = True
-        elif self.matcher is not None:
+        elif self.matcher is not None and not self.is_free:
             self.is_complete = self.matcher.is_complete
         self.finish_reason = reason  # last: whoever reads it in another thread may read the rest

@@ -114,7 +114,7 @@ class Loop:
         while self._arriving:
             job = self._arriving.popleft()
             job.arrival = self._arrivals = self._arrivals + 1
-            job.sampler.begin(job.prompt, self.vocabulary.eos)
+            job.sampler.begin(job.prompt, self.vocabulary.eos, uncounted=job.taken_back)
             self.scheduler.add(job)
             new.append(job)
         return new

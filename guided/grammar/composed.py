@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Self
 
 from guided.errors import GrammarError
 from guided.text.composition import (
@@ -195,6 +195,15 @@ class ComposedGrammars:
         captured = _compose(lambda found: Capture(called, found[0]), [grammar], "a capture")
         captured._read = grammar._read
         return captured
+
+    def __get_pydantic_json_schema__(
+        self, core_schema: Any, handler: Callable[[Any], dict[str, Any]]
+    ) -> dict[str, Any]:
+        """Let the text of a field `Annotated[str, grammar]` fit this grammar."""
+        return {"allOf": [handler(core_schema), self]}
+
+    def __deepcopy__(self, memo: object) -> Self:
+        return self
 
     def __add__(self, other: Grammar | str) -> Grammar:
         return _operation(sequence, self, other)

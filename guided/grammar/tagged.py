@@ -7,6 +7,7 @@ from collections.abc import Hashable, Sequence
 from typing import TYPE_CHECKING, Any
 
 from guided import _core
+from guided.grammar.composed import ComposedGrammars
 from guided.grammar.kept import Kept
 from guided.text.json_schema import Whitespace
 from guided.text.tags import Tag, TaggedText, transplant, write_tags
@@ -128,11 +129,20 @@ class TaggedGrammars:
             compiled = compile_tools(read, form, turn, given)
             return Grammar(compiled.arena, compiled.start, kind="tools", tokens=compiled.late)
 
+        parts: list[Hashable] = []
+
+        def written(value: object) -> int:
+            if not isinstance(value, ComposedGrammars):
+                raise TypeError
+            parts.append(value._part)
+            return len(parts)
+
+        content = [(tool.name, tool.description, dict(tool.parameters)) for tool in read]
         try:
-            declared = json.dumps([tool.declaration for tool in read])
+            declared = json.dumps(content, default=written)
         except (TypeError, ValueError):  # numbers that are not JSON's
             return make()
-        return _grammars.get((declared, form.name, turn, answer), make)
+        return _grammars.get((declared, tuple(parts), form.name, turn, answer), make)
 
 
 def grammar_of(tag: Tag) -> Grammar | None:

@@ -92,6 +92,11 @@ def check_constraint(
         raise TypeError(f"at most one constraint can be given, found {' and '.join(given)}")
     if schema is None:
         _refuse_options(whitespace=whitespace, property_order=property_order)
+    if isinstance(schema, Grammar):
+        raise TypeError(
+            "schema is a guided.Grammar: give it as grammar; for a JSON string that fits it, give"
+            " Grammar.from_json_schema(...) of it"
+        )
     if grammar is not None and not isinstance(grammar, Grammar):
         raise TypeError(
             f"grammar must be a guided.Grammar, found {type(grammar).__name__};"

@@ -13,10 +13,12 @@ from typing import Any, TypedDict, Unpack
 from guided.decoding import Job, Loop, Model, Prompt
 from guided.decoding.drafts import Drafter, Speculate
 from guided.decoding.drafts.choice import Drafters
+from guided.decoding.healing import spelled, taken_back
 from guided.decoding.models import Runner
 from guided.decoding.prompts import is_batch
 from guided.decoding.runners import CacheDtype, CacheKind, open_runner
 from guided.grammar import Grammar, Matcher
+from guided.grammar.healing import compile_behind
 from guided.results.constraint import Constraint, check_constraint, choose_constraint
 from guided.results.driver import Driver, deadline
 from guided.results.engine_statistics import EngineStatistics, engine_statistics
@@ -54,6 +56,7 @@ class Options(TypedDict, total=False):
     timeout: float | None
     speculate: Speculate | None
     assistant: Model | None
+    heal: bool
 
 
 class Engine:
@@ -146,6 +149,7 @@ class Engine:
         timeout: float | None = None,
         speculate: Speculate | None = None,
         assistant: Model | None = None,
+        heal: bool = False,
     ) -> Request:
         """Hand in a request, and return at once.
 
@@ -162,6 +166,7 @@ class Engine:
                 of one priority go in the order they came.
             timeout: seconds from now after which it is given up, `finish_reason` "timeout".
             speculate, assistant: as for the engine, whose own are taken if neither is given.
+            heal: as for `generate`.
 
         Raises:
             LimitError: the prompt does not fit into the model's context or the cache.
@@ -189,13 +194,15 @@ class Engine:
             sampling.check_length(max_tokens)
         sampler = Sampler(Sampling() if sampling is None else sampling)
         job = self._make_job(
-            prompt, sampler, max_tokens, tools=use, priority=priority, timeout=timeout
+            prompt, sampler, max_tokens, tools=use, priority=priority, timeout=timeout, heal=heal
         )
         job.drafters = drafters
         reading = Reading()
         if is_constrained or use is not None:
             job.compiling = self._compilers.submit(self._compile, make, job, reading)
             job.compiling.add_done_callback(lambda _: self._driver.touch())
+        else:
+            job.matcher = self._matcher(reading.constraint, job)
         return self._enqueue(job, reading)
 
     def submit_all(
@@ -207,6 +214,7 @@ class Engine:
         *,
         speculate: Speculate | None = None,
         assistant: Model | None = None,
+        heal: bool = False,
     ) -> list[Request]:
         """Hand in a batch under one constraint, which is compiled now; see `generate`.
 
@@ -215,14 +223,12 @@ class Engine:
             LimitError: a prompt does not fit; then none is handed in.
         """
         drafters = self._choose_drafters(speculate, assistant)
-        matcher, seconds = compile_constraint(constraint, self.model)
         jobs = []
         for index, prompt in enumerate(prompts):
             sampler = Sampler(sampling, index)
-            job = self._make_job(prompt, sampler, max_tokens, tools=constraint.tools)
-            job.timings.compile = seconds
+            job = self._make_job(prompt, sampler, max_tokens, tools=constraint.tools, heal=heal)
             job.drafters = drafters
-            job.matcher = None if matcher is None else matcher.fork()
+            job.matcher = self._matcher(constraint, job)
             jobs.append(job)
         return [self._enqueue(job, Reading(constraint)) for job in jobs]
 
@@ -315,6 +321,7 @@ class Engine:
         tools: ToolUse | None = None,
         priority: int = 0,
         timeout: float | None = None,
+        heal: bool = False,
     ) -> Job:
         """Check what belongs to a single request, and encode its prompt."""
         check_count("max_tokens", max_tokens)
@@ -324,10 +331,17 @@ class Engine:
         submitted = perf_counter()
         with self._tokenizer:
             tokens = encode_with_tools(self.model, prompt, tools)
+        vocabulary = self.model.vocabulary
+        # A template ends as the model was taught it, and begins the answer on a seam.
+        count = taken_back(tokens, vocabulary) if heal and isinstance(prompt, str) else 0
+        kept = len(tokens) - count
         job = Job(
-            prompt=tokens,
-            max_tokens=bounded(max_tokens, tokens, self.model.context),
+            prompt=tokens[:kept],
+            # What is taken back is written on top of what was asked for.
+            max_tokens=bounded(max_tokens, tokens, self.model.context) + count,
             sampler=sampler,
+            healed=spelled(tokens[kept:], vocabulary),
+            taken_back=count,
             priority=priority,
             deadline=deadline(timeout),
         )
@@ -352,9 +366,23 @@ class Engine:
         if job.is_over:  # it was cancelled while it waited for this
             return None
         start = perf_counter()
-        constraint = make()
-        reading.constraint = constraint
-        matcher, _ = compile_constraint(constraint, self.model)
+        reading.constraint = make()
+        matcher = self._matcher(reading.constraint, job)
+        job.timings.compile = perf_counter() - start
+        return matcher
+
+    def _matcher(self, constraint: Constraint, job: Job) -> Matcher | None:
+        """Compile a constraint; return a matcher, or None if a job may write anything."""
+        grammar, vocabulary = constraint.grammar, self.model.vocabulary
+        start = perf_counter()
+        if job.healed:
+            job.is_free = grammar is None
+            automaton = compile_behind(job.healed, grammar, vocabulary)
+        elif grammar is not None:
+            automaton = grammar.compile(vocabulary)
+        else:
+            return None
+        matcher = automaton.matcher()
         job.timings.compile = perf_counter() - start
         return matcher
 
@@ -378,15 +406,6 @@ class Signal:
             self._loop.call_soon_threadsafe(self._event.set)
         except RuntimeError:  # the event loop is closed, so nobody waits
             self._request.cancel()
-
-
-def compile_constraint(constraint: Constraint, model: Model) -> tuple[Matcher | None, float]:
-    """Compile a constraint; return a matcher, None for free text, and the seconds it took."""
-    if constraint.grammar is None:
-        return None, 0.0
-    start = perf_counter()
-    matcher = constraint.grammar.compile(model.vocabulary).matcher()
-    return matcher, perf_counter() - start
 
 
 def check_order(priority: object, timeout: object) -> None:

@@ -48,6 +48,7 @@ def generate(
     logprobs: bool = False,
     speculate: Speculate | None = None,
     assistant: Model | None = None,
+    heal: bool = False,
 ) -> Result: ...
 
 
@@ -81,6 +82,7 @@ def generate(
     logprobs: bool = False,
     speculate: Speculate | None = None,
     assistant: Model | None = None,
+    heal: bool = False,
 ) -> list[Result]: ...
 
 
@@ -113,6 +115,7 @@ def generate(
     logprobs: bool = False,
     speculate: Speculate | None = None,
     assistant: Model | None = None,
+    heal: bool = False,
 ) -> Result | list[Result]:
     """Write text with a model, so that it fits the constraint.
 
@@ -141,6 +144,8 @@ def generate(
             see `Sampling`.
         speculate, assistant: where guesses of the next tokens come from; see `Engine`. They change
             how fast the text comes, and nothing else.
+        heal: take the end of a prompt that is text back, and let the model write it again, in
+            tokens that may reach beyond it; `result.text` has what comes after. docs/sampling.md.
 
     Returns:
         a Result, or a list of them for a list of prompts.
@@ -179,7 +184,13 @@ def generate(
     prompts = list(prompt) if is_batch(prompt) else [prompt]
     engine = default_engine(model)
     requests = engine.submit_all(
-        prompts, constraint, sampling, max_tokens, speculate=speculate, assistant=assistant
+        prompts,
+        constraint,
+        sampling,
+        max_tokens,
+        speculate=speculate,
+        assistant=assistant,
+        heal=heal,
     )
     try:
         engine.wait(requests)

@@ -151,7 +151,8 @@ class Pieces(Iterator[str]):
         if self._reader is None:
             vocabulary, tools = self._driver.loop.vocabulary, self._reading.constraint.tools
             self._parser = None if tools is None else tools.parser()
-            self._reader = (TextReader if tools is None else MarkedTextReader)(vocabulary)
+            kind = TextReader if tools is None else MarkedTextReader
+            self._reader = kind(vocabulary, self._job.healed)
         text = self._reader.read(tokens)
         if self._parser is None:
             return [TextPiece(text)] if text else []

@@ -92,7 +92,8 @@ class Result:
     Attributes:
         text: the output, without end and special tokens; with tools the free text in it, without
             calls and thoughts.
-        tokens: its ids, the end token left out.
+        tokens: its ids, the end token left out; with `heal` the first of them may begin within the
+            prompt, which is no part of the text.
         finish_reason: "stop" if the text ended by itself, "length" if it was cut short by
             max_tokens, the model's context or the memory of its cache; for a request to an engine
             also "timeout" or "cancelled".

@@ -71,24 +71,22 @@ def make_result(vocabulary: Vocabulary, job: Job, constraint: Constraint) -> Res
         is_complete=job.is_complete,
         stats=statistics,
         read=constraint.reading(parsed.calls),
-        find_captures=partial(_captures, vocabulary, job.tokens, constraint),
+        find_captures=partial(_captures, vocabulary, job, constraint),
         logprobs=job.logprobs if job.sampler.options.logprobs else None,
         calls=parsed.calls,
         reasoning=parsed.reasoning,
     )
 
 
-def _captures(
-    vocabulary: Vocabulary, tokens: list[int], constraint: Constraint
-) -> dict[str, list[str]]:
+def _captures(vocabulary: Vocabulary, job: Job, constraint: Constraint) -> dict[str, list[str]]:
     """Return what was captured in an output, in which special tokens stand by their names."""
-    return constraint.captures(MarkedTextReader(vocabulary).read(tokens))
+    return constraint.captures(MarkedTextReader(vocabulary, job.healed).read(job.tokens))
 
 
 def read_turn(vocabulary: Vocabulary, job: Job, constraint: Constraint) -> ParsedCalls:
     """Return text, calls and thoughts of an output; all of it is text where there are no tools."""
     if constraint.tools is None:
-        return ParsedCalls(read_text(vocabulary, job.tokens))
+        return ParsedCalls(read_text(vocabulary, job.tokens, job.healed))
     parser = constraint.tools.parser()
-    events = parser.feed(MarkedTextReader(vocabulary).read(job.tokens))
+    events = parser.feed(MarkedTextReader(vocabulary, job.healed).read(job.tokens))
     return gather([*events, *parser.close()], parser.unfinished)

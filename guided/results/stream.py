@@ -103,6 +103,7 @@ def stream(
     logprobs: bool = False,
     speculate: Speculate | None = None,
     assistant: Model | None = None,
+    heal: bool = False,
 ) -> Stream:
     """Write text as `generate` does, and hand it out while it comes.
 
@@ -141,6 +142,12 @@ def stream(
     )
     sampling.check_length(max_tokens)
     [request] = default_engine(model).submit_all(
-        [prompt], constraint, sampling, max_tokens, speculate=speculate, assistant=assistant
+        [prompt],
+        constraint,
+        sampling,
+        max_tokens,
+        speculate=speculate,
+        assistant=assistant,
+        heal=heal,
     )
     return Stream(request)

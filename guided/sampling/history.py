@@ -15,11 +15,11 @@ class History:
     same however long the text is.
 
     Attributes:
-        written: how many tokens were written.
+        written: how many tokens were written, some of the first not counted.
     """
 
-    def __init__(self, prompt: Sequence[int] = ()) -> None:
-        self.written = 0
+    def __init__(self, prompt: Sequence[int] = (), uncounted: int = 0) -> None:
+        self.written = -uncounted
         self._prompt = list(prompt)  # not yet in the table
         self._output: list[int] = []  # likewise
         self._seen = torch.zeros(0, dtype=torch.bool)  # (width,)

@@ -50,14 +50,15 @@ class Sampler:
         self._history = History()
         self._ends: list[int] = []
 
-    def begin(self, prompt: Sequence[int], ends: Sequence[int] = ()) -> None:
+    def begin(self, prompt: Sequence[int], ends: Sequence[int] = (), *, uncounted: int = 0) -> None:
         """Take in the prompt, for `repetition_penalty`; what was written before is forgotten.
 
         Args:
             prompt: its tokens.
             ends: the end tokens, for `min_tokens`.
+            uncounted: how many of the first tokens do not count for `min_tokens`.
         """
-        self._history = History(prompt)
+        self._history = History(prompt, uncounted)
         self._ends = sorted(ends)
 
     def observe(self, token: int) -> None:

@@ -37,6 +37,26 @@ class GrammarValue:
         raise NotImplementedError
 
 
+def without_grammars(schema: Any) -> Any:
+    """Return a JSON Schema as others may read it: in the place of a grammar it says "string"."""
+    if isinstance(schema, GrammarValue):
+        return {"type": "string"}
+    if isinstance(schema, list | tuple):
+        return [without_grammars(part) for part in schema]
+    if not isinstance(schema, Mapping):
+        return schema
+    plain = {key: without_grammars(value) for key, value in schema.items()}
+    parts = schema.get("allOf")
+    if isinstance(parts, list) and any(isinstance(part, GrammarValue) for part in parts):
+        # What an annotated Python type comes to: its own schema and the grammar.
+        kept = [without_grammars(part) for part in parts if not isinstance(part, GrammarValue)]
+        if not kept or (len(kept) == 1 and not plain.keys() & kept[0].keys()):
+            del plain["allOf"]
+            return plain | (kept[0] if kept else {"type": "string"})
+        plain["allOf"] = kept
+    return plain
+
+
 def nodes_of(value: GrammarValue) -> Nodes:
     """Return the nodes of a grammar.
 

@@ -69,6 +69,14 @@ def test_an_output_that_is_cut_short_keeps_its_text_and_fails(model: str) -> Non
     assert ran.err.startswith("error: the output is incomplete (finish_reason 'length')")
 
 
+def test_tokens_may_reach_across_the_end_of_the_prompt(model: str) -> None:
+    bias = "--logit-bias", f"{tiny_tokenizer().convert_tokens_to_ids('true')}=1000"
+    healed = run("generate", "it is tr", "-m", model, "--heal", "--regex", "(ue|x){2}", *bias)
+    plain = run("generate", "it is tr", "-m", model, "--regex", "(ue|x){2}", *bias)
+    assert re.fullmatch("(ue|x){2}\n", plain.out)
+    assert healed.out.startswith("ue")
+
+
 def test_free_text_may_be_cut_short(model: str) -> None:
     assert run("generate", "x", "-m", model, "--max-tokens", "5").status == 0
 

@@ -192,6 +192,22 @@ def test_captures_are_found_in_all_that_parts_become_part_of() -> None:
             id="lines",
         ),
         pytest.param(
+            lambda: (
+                Grammar.until(";", text=WORD.capture("k") + "=" + DIGITS.capture("v"))
+                .capture("line")
+                .repeat(1)
+            ),
+            "a=1;bc=23;",
+            {"line": ["a=1;", "bc=23;"], "k": ["a", "bc"], "v": ["1", "23"]},
+            id="before a stop text",
+        ),
+        pytest.param(
+            lambda: Grammar.until(["b", "ab"], text=Grammar.from_regex("[ab]*").capture("x")),
+            "aab",
+            {"x": ["aa"]},
+            id="before one of several",
+        ),
+        pytest.param(
             lambda: Grammar.unordered(WORD.capture("w"), DIGITS.capture("n"), separator=","),
             "12,ab",
             {"w": ["ab"], "n": ["12"]},
@@ -341,9 +357,10 @@ def test_compositions_stand_in_tags(vocabulary: Vocabulary) -> None:
             id="token without a name",
         ),
         pytest.param(
-            lambda: WORD.capture("a").captures("1"),
+            lambda: ("\n" + WORD.capture("a")).captures("\nab1"),
             GuidedError,
             "the text does not fit the grammar, so its parts spell nothing\n"
+            "  line 2, column 3\n"
             "  mend: give a whole text of the grammar",
             id="misfit",
         ),

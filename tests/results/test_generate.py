@@ -213,6 +213,11 @@ def test_statistics_add_up(model: Model) -> None:
         ),
         ({"schema": {}, "grammar": "a"}, TypeError, "found schema and grammar"),
         ({"grammar": "root ::= 'a'"}, TypeError, "grammar must be a guided.Grammar, found str"),
+        (
+            {"schema": Grammar.from_regex("a")},
+            TypeError,
+            "schema is a guided.Grammar: give it as grammar",
+        ),
         ({"choices": "yes"}, TypeError, "choices must be a list of strings"),
         (
             {"regex": "a", "whitespace": 2},

@@ -9,11 +9,13 @@ tried twice from one step.
 from __future__ import annotations
 
 from collections.abc import Iterator
-from typing import NamedTuple, Optional, Union
+from typing import NamedTuple, Optional
 
 from guided.errors import GuidedError, LimitError, UnsupportedError
-from guided.text.composition.parts import Capture, Leaf, Part, Token, parts_of
+from guided.text.composition.parts import Capture, Leaf, Part, Token, all_parts
 from guided.text.composition.program import (
+    Begin,
+    Check,
     Jump,
     Left,
     Loop,
@@ -22,6 +24,7 @@ from guided.text.composition.program import (
     Program,
     Read,
     Set,
+    Step,
     make_program,
 )
 from guided.text.composition.writer import PAGE, write_part
@@ -62,7 +65,7 @@ class PartCaptures:
 
     def __init__(self, part: Part) -> None:
         names: dict[str, None] = {}
-        for each in _all(part):
+        for each in all_parts(part):
             if isinstance(each, Capture):
                 names[each.name] = None
             _refuse_unnamed(each)
@@ -82,19 +85,9 @@ class PartCaptures:
         """
         data = text.encode(errors="surrogatepass")  # which no text of a grammar has
         note = self._read(data)
-        notes: list[_Note] = []
-        while note is not None:
-            notes.append(note)
-            note = note.before
         found: dict[str, list[str]] = {name: [] for name in self._names}
-        opened: list[tuple[str, int]] = []
-        for each in reversed(notes):
-            if each.name is not None:
-                opened.append((each.name, len(found[each.name])))
-                found[each.name].append(str(each.at))
-                continue
-            name, index = opened.pop()
-            found[name][index] = data[int(found[name][index]) : each.at].decode()
+        for name, start, end in _spans(note):
+            found[name].append(data[start:end].decode())
         return found
 
     def _read(self, data: bytes) -> _Note | None:
@@ -126,10 +119,27 @@ class PartCaptures:
             if isinstance(step, Mark):
                 note = _Note(step.name, place.at, note)
             ways.append((_following(step, place, ends), note))
+        before = data[: _walk(self._part).reach(data)].decode(errors="ignore")
+        line, column = before.count("\n") + 1, len(before) - before.rfind("\n")
         raise GuidedError(
             "the text does not fit the grammar, so its parts spell nothing",
+            place=f"line {line}, column {column}",
             mend="give a whole text of the grammar",
         )
+
+
+def _spans(note: _Note | None) -> list[tuple[str, int, int]]:
+    """Return name, start and end of what was noted down, outer before inner."""
+    spans: list[tuple[str, int, int]] = []
+    ends: list[int] = []
+    while note is not None:  # from the end of the text to its beginning
+        if note.name is None:
+            ends.append(note.at)
+        else:
+            spans.append((note.name, note.at, ends.pop()))
+        note = note.before
+    spans.reverse()
+    return spans
 
 
 class _Ends:
@@ -152,10 +162,7 @@ class _Ends:
         return known
 
 
-_Step = Union[Read, Mark, Jump, Set, Loop, Pick, Left]  # noqa: UP007
-
-
-def _following(step: _Step, place: _Place, ends: _Ends) -> Iterator[_Place]:
+def _following(step: Step, place: _Place, ends: _Ends) -> Iterator[_Place]:
     """Give the places that a step leads to, the best way first."""
     here, at, counters, moved = place
     match step:
@@ -164,6 +171,11 @@ def _following(step: _Step, place: _Place, ends: _Ends) -> Iterator[_Place]:
                 yield _Place(here + 1, end, counters, moved if end == at else -1)
         case Mark():
             yield place._replace(step=here + 1)
+        case Begin(counter):
+            yield _Place(here + 1, at, _with(counters, counter, at), moved)
+        case Check(counter, part):
+            if at in ends.of(here, part, counters[counter]):
+                yield _Place(here + 1, at, _with(counters, counter, 0), moved)
         case Jump(targets):
             for target in targets:
                 yield place._replace(step=target)
@@ -202,15 +214,6 @@ def _walk(part: Part) -> ByteWalk:
         else:
             arena.define(rule, arena.literal(str(meant[0])))
     return ByteWalk(arena, leaf.start)
-
-
-def _all(part: Part) -> Iterator[Part]:
-    """Give a part and all those within it."""
-    waiting = [part]
-    while waiting:
-        each = waiting.pop()
-        yield each
-        waiting.extend(reversed(parts_of(each)))
 
 
 def _refuse_unnamed(part: Part) -> None:

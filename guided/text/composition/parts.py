@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Hashable, Iterable, Mapping
+from collections.abc import Hashable, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 from typing import Union
 
@@ -114,6 +114,20 @@ def choice(parts: Iterable[Part]) -> Part:
     for part in parts:
         flat += part.parts if isinstance(part, Choice) else [part]
     return flat[0] if len(flat) == 1 else Choice(tuple(dict.fromkeys(flat)))
+
+
+def has_captures(part: Part) -> bool:
+    """Return True if a part, or one within it, is captured."""
+    return any(isinstance(each, Capture) for each in all_parts(part))
+
+
+def all_parts(part: Part) -> Iterator[Part]:
+    """Give a part and all those within it."""
+    waiting = [part]
+    while waiting:
+        each = waiting.pop()
+        yield each
+        waiting.extend(reversed(parts_of(each)))
 
 
 def parts_of(part: Part) -> tuple[Part, ...]:

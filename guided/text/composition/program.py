@@ -16,6 +16,8 @@ from guided.text.composition.parts import (
     Unordered,
     Until,
     Verbatim,
+    has_captures,
+    literal,
 )
 
 Plain = Union[Leaf, Token, Until, Verbatim]  # noqa: UP007
@@ -33,6 +35,21 @@ class Mark:
     """Note the place down: of a capture the beginning, or the end if `name` is None."""
 
     name: str | None
+
+
+@dataclass(frozen=True, slots=True)
+class Begin:
+    """Set a counter to the place in the text."""
+
+    counter: int
+
+
+@dataclass(frozen=True, slots=True)
+class Check:
+    """Go on only where a part may end that began at the place in a counter."""
+
+    counter: int
+    part: Plain
 
 
 @dataclass(frozen=True, slots=True)
@@ -81,7 +98,7 @@ class Left:
     done: int
 
 
-Step = Union[Read, Mark, Jump, Set, Loop, Pick, Left]  # noqa: UP007
+Step = Union[Read, Mark, Begin, Check, Jump, Set, Loop, Pick, Left]  # noqa: UP007
 
 
 @dataclass(slots=True)
@@ -115,6 +132,12 @@ def _write(program: Program, part: Part) -> None:
             _write_repeat(program, part)
         case Unordered():
             _write_unordered(program, part)
+        case Until(stops, inner) if inner is not None and has_captures(inner):
+            counter = _counter(program)
+            steps.append(Begin(counter))
+            _write(program, inner)
+            _write_choice(program, tuple(map(literal, stops)))
+            steps.append(Check(counter, part))
         case _:
             steps.append(Read(part))
 

@@ -12,6 +12,7 @@ from typing import Any
 
 from guided.errors import LimitError, SchemaError, UnsupportedError
 from guided.text.json_schema import is_python_type
+from guided.text.nodes import without_grammars
 from guided.text.tools.functions import is_function, read_function, read_model
 
 # What says which arguments there may be besides `properties`.
@@ -52,11 +53,11 @@ class Tool:
 
     @property
     def declaration(self) -> dict[str, Any]:
-        """The tool as the chat templates of models and the OpenAI API take it."""
+        """The tool as chat templates and the OpenAI API take it; grammars in it are strings."""
         function = {
             "name": self.name,
             "description": self.description,
-            "parameters": dict(self.parameters),
+            "parameters": without_grammars(self.parameters),
         }
         return {"type": "function", "function": function}
 

@@ -83,10 +83,16 @@ def _plain(numbers: random.Random, kind: str) -> Built:
         stops = ["b"]
     inner = numbers.choice([None, "a*", "[ab]{0,2}"])
     before = None if inner is None else Grammar.from_regex(inner)
+    is_captured = before is not None and numbers.random() < 0.5
+    if before is not None and is_captured:
+        before = before.capture("inner")
     never = "".join(f"(?!.*{stop}.)" for stop in stops)
     pattern = f"(?:{never}(?:{inner or '[ab]*'})(?:{'|'.join(stops)}))"
     # The first occurrence ends the text: found in each part by itself, so not a pattern of a whole.
-    return Built(Grammar.until(stops, text=before), "\0", ("leaf", pattern))
+    tree: tuple[Any, ...] = ("leaf", pattern)
+    if is_captured:
+        tree = ("until", pattern, f"(?:{inner})", stops)
+    return Built(Grammar.until(stops, text=before), "\0", tree)
 
 
 def every_text(length: int) -> Iterator[str]:
@@ -102,6 +108,13 @@ def readings(tree: tuple[Any, ...], text: str, at: int) -> Iterator[tuple[int, N
         for end in range(len(text), at - 1, -1):
             if re.fullmatch(rest[0], text[at:end]):
                 yield end, ()
+    elif kind == "until":
+        pattern, inner, stops = rest
+        for middle, _ in readings(("leaf", inner), text, at):
+            for stop in stops:
+                end = middle + len(stop)
+                if text.startswith(stop, middle) and re.fullmatch(pattern, text[at:end]):
+                    yield end, (("inner", at, middle),)
     elif kind == "sequence":
         yield from _row(rest[0], text, at)
     elif kind == "choice":

@@ -6,8 +6,9 @@ import itertools
 import json
 import random
 import re
-from typing import Any
+from typing import Annotated, Any
 
+import pydantic
 import pytest
 from hypothesis import strategies as st
 
@@ -326,6 +327,29 @@ def test_what_nothing_fits_is_named(schema: Any, message: str) -> None:
     with pytest.raises(SchemaError) as raised:
         Grammar.from_json_schema(field(schema))
     assert str(raised.value) == message
+
+
+class Report(pydantic.BaseModel):
+    query: Annotated[str, QUERY]
+    others: list[Annotated[str, QUERY]] = []
+    note: Annotated[str, QUERY, pydantic.Field(description="d", max_length=30)] | None = None
+
+
+def test_python_types_are_annotated_with_grammars() -> None:
+    grammar = Grammar.from_json_schema(Annotated[str, Grammar.from_regex("a+")])
+    assert fits(grammar, '"aa"')
+    assert not fits(grammar, '"b"')
+    with pytest.raises(UnsupportedError, match="not regular"):
+        Grammar.from_json_schema(Report)
+
+    class Plain(Report):
+        note: None = None
+
+    report = Grammar.from_json_schema(Plain)
+    good = json.dumps({"query": 'SELECT "a"', "others": ['SELECT "b"'], "note": None})
+    assert fits(report, good)
+    assert not fits(report, good.replace("SELECT", "select"))
+    assert report.read(good) == Plain(query='SELECT "a"', others=['SELECT "b"'])
 
 
 def test_rules_that_begin_within_a_character_are_refused() -> None:

@@ -63,6 +63,13 @@ class ByteWalk:
             if matcher.is_complete:
                 yield place + 1
 
+    def reach(self, data: bytes) -> int:
+        """Return how many bytes of `data` may begin a text of the node."""
+        if self._automaton is None:
+            return 0
+        matcher = Matcher(self._automaton)
+        return matcher.accepted_prefix(list(data))
+
     def texts(self, limit: int) -> list[bytes] | None:
         """Return all texts, or None if there are more than `limit` or they are very long."""
         found: list[bytes] = []
