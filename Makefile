@@ -76,8 +76,12 @@ bench: tokenizer-named build $(BENCH_INSTALLED)
 bench-decode: build $(BENCH_INSTALLED) $(LLAMA_INSTALLED)
 	$(BIN)/python tests/bench/bench_decode.py $(BENCH_OPTIONS)
 
+# gcc before 14 leaves out a part of what llama.cpp writes for the tile units of a processor (AMX), and
+# it crashes there; it is compiled without them.
+NO_TILES = $(shell printf '' | $(CXX) -mno-amx-tile -x c++ -E - >/dev/null 2>&1 && echo -mno-amx-tile -mno-amx-int8 -mno-amx-bf16)
+
 $(LLAMA_INSTALLED): $(INSTALLED)
-	$(PIP) install -q -c constraints.txt llama-cpp-python
+	CXXFLAGS="$(CXXFLAGS) $(NO_TILES)" $(PIP) install -q -c constraints.txt llama-cpp-python
 	touch $@
 
 llama: build $(LLAMA_INSTALLED)
