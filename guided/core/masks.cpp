@@ -37,7 +37,8 @@ void Machine::collect(uint32_t trie_node, size_t depth, size_t begin, size_t end
         else stack_.push_back(h);
     }
     size_t top = stack_.size();
-    bool tables = true;
+    std::vector<uint32_t>
+        walked;  // leaves with too many exits here, and so they would be further down
     for (size_t i = open; i < top; ++i) {
         Head h = stack_[i];
         if (is_deferred(h)) {
@@ -48,7 +49,7 @@ void Machine::collect(uint32_t trie_node, size_t depth, size_t begin, size_t end
         stack_.push_back(h);
         if (leaf(h.node).terminal && leaf(h.node).kind != Leaf::kRecorded &&
             leaf(h.node).kind != Leaf::kLexeme)
-            tables = false;  // too many exits here, and so they would be further down
+            walked.push_back(h.node);
     }
     if (stack_.size() > top) {
         const Trie& trie = vocabulary_->trie();
@@ -58,11 +59,13 @@ void Machine::collect(uint32_t trie_node, size_t depth, size_t begin, size_t end
                 add_exits(trie, node, [](Trie::Item) { return true; }, mask);
         };
         auto descend = [&](uint32_t node, size_t below, size_t from, size_t to) {
-            if (!tables || on_guess_ || trie[node].subtree < kLargeSubtree) return false;
+            if (on_guess_ || trie[node].subtree < kLargeSubtree) return false;
             bool any = false;
-            for (size_t i = from; i < to && !any; ++i)
-                any = is_deferred(stack_[i]) ? !is_walked(stack_[i])
-                                             : leaf(stack_[i].node).terminal != nullptr;
+            for (size_t i = from; i < to; ++i) {
+                const Head& h = stack_[i];
+                if (std::find(walked.begin(), walked.end(), h.node) != walked.end()) return false;
+                any |= is_deferred(h) ? !is_walked(h) : leaf(h.node).terminal != nullptr;
+            }
             if (any) collect(node, below, from, to, mask);
             return any;
         };
