@@ -16,7 +16,32 @@ namespace guided {
 namespace {
 constexpr uint32_t kLargeSubtree =
     256;  // trie nodes; a smaller one is walked rather than looked up
-}
+
+// Tokens as bits, while in scope; one set of a thread at a time.
+class Marked {
+  public:
+    explicit Marked(uint32_t words) {
+        if (bits().size() < words) bits().resize(words, 0);
+    }
+    ~Marked() {
+        for (auto tokens : added_)
+            for (uint32_t t : tokens) bits()[t >> 5] = 0;
+    }
+    Marked(const Marked&) = delete;
+    void add(std::span<const uint32_t> tokens) {
+        for (uint32_t t : tokens) bits()[t >> 5] |= 1u << (t & 31);
+        added_.push_back(tokens);
+    }
+    bool has(uint32_t token) const { return bits()[token >> 5] >> (token & 31) & 1; }
+
+  private:
+    static std::vector<uint32_t>& bits() {
+        static thread_local std::vector<uint32_t> bits;  // all 0 between scopes
+        return bits;
+    }
+    std::vector<std::span<const uint32_t>> added_;
+};
+}  // namespace
 
 // END is reached at `node` of `trie`: what goes on from there is a remainder.
 template <class Keep>
@@ -145,7 +170,13 @@ bool Machine::collect_by_table(uint32_t trie_node, size_t depth, const Head& h, 
     Table::Inside inside = table.inside(limit);
     Excluded out;
     if (recorded) out = excluded(trie_node, h, false);
-    auto is_out = [&](uint32_t token) { return out.has(token); };
+    const bool any_out = !out.dead.empty() || !out.ended.empty();
+    Marked marked(any_out ? vocabulary_->words() : 0);
+    if (any_out) {
+        marked.add(out.dead);
+        marked.add(out.ended);
+    }
+    auto is_out = [&](uint32_t token) { return any_out && marked.has(token); };
     auto is_doubtful = [&](uint32_t token) { return guess || Excluded::is_in(out.scarce, token); };
     if (mask.exits && !out.scarce.empty()) mask.unfit = true;
     if (!out.dead.empty()) inside = without(inside, out.dead, mask);

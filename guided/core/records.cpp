@@ -372,8 +372,7 @@ Machine::Excluded Machine::excluded(uint32_t trie_node, const Head& h, bool writ
             if (uint32_t child = trie.child(s.node, byte); child != kNone) visit(s, child);
         });
     }
-    for (auto* tokens : {&found.dead, &found.ended, &found.scarce})
-        std::sort(tokens->begin(), tokens->end());
+    for (auto* tokens : {&found.dead, &found.scarce}) std::sort(tokens->begin(), tokens->end());
     return found;
 }
 
