@@ -177,7 +177,10 @@ bool Machine::collect_by_table(uint32_t trie_node, size_t depth, const Head& h, 
         marked.add(out.ended);
     }
     auto is_out = [&](uint32_t token) { return any_out && marked.has(token); };
-    auto is_doubtful = [&](uint32_t token) { return guess || Excluded::is_in(out.scarce, token); };
+    auto is_doubtful = [&](uint32_t token) {
+        return guess || (!out.scarce.empty() &&
+                         std::binary_search(out.scarce.begin(), out.scarce.end(), token));
+    };
     if (mask.exits && !out.scarce.empty()) mask.unfit = true;
     if (!out.dead.empty()) inside = without(inside, out.dead, mask);
     mask.tokens.insert(mask.tokens.end(), inside.tokens.begin(), inside.tokens.end());
