@@ -77,7 +77,8 @@ std::span<const Head> Machine::heads(uint32_t state) const {
 }
 
 uint32_t Machine::intern(std::vector<Head>& heads, bool complete) {
-    std::vector<uint32_t> key{complete};
+    static thread_local std::vector<uint32_t> key;
+    key.assign(1, complete);
     auto* words = reinterpret_cast<const uint32_t*>(heads.data());
     key.insert(key.end(), words, words + heads.size() * kHeadWords);
     uint32_t id = state_heads_.intern(key.data(), key.size());
@@ -330,14 +331,16 @@ uint32_t Machine::find_next(uint32_t state, uint32_t token) {
     auto now = heads(state);
     bool ordinary = token < vocabulary_->count() &&
                     !vocabulary_->is_eos(token);  // an end token does nothing but end
-    for (const Head& h : std::vector<Head>(now.begin(), now.end())) {
-        if (!ordinary || is_deferred(h) || leaf(h.node).kind != Leaf::kToken) continue;
+    if (ordinary && states_[state].token_heads) work.assign(now.begin(), now.end());
+    for (const Head& h : work) {
+        if (is_deferred(h) || leaf(h.node).kind != Leaf::kToken) continue;
         const Arena::Node& n = arena_[h.node];
         auto ids = arena_.ids(n);
         if (std::binary_search(ids.begin(), ids.end(), token) == !n.c)
             completed_.push_back({0, h.cont});  // no lexeme goes on across a token
     }
     close_completed(by_id, complete);
+    work.clear();
     bool by_bytes = false;
     if (vocabulary_->spells(token)) {
         auto again = heads(state);

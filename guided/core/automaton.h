@@ -163,7 +163,11 @@ class Machine : private Expander {
     Head leaf_head(uint32_t node) override;
 
     // classify.cpp
-    const LeafInfo& leaf(uint32_t node);
+    const LeafInfo& leaf(uint32_t node) {
+        const LeafInfo& info = leaves_[node];
+        return info.kind != Leaf::kUnknown ? info : find_leaf(node);
+    }
+    const LeafInfo& find_leaf(uint32_t node);
     LeafInfo classify(uint32_t node);
     LeafInfo whole_terminal(uint32_t node);
     bool is_run(uint32_t node);
@@ -195,16 +199,12 @@ class Machine : private Expander {
     bool may_finish(const Head& head);
     ByteSet recorded_bytes(const Head& head);
     bool may_be_excluded(const Head& head);
-    // Tokens that the texts which must not be written rule out; all of these are sorted.
+    // Tokens that the texts which must not be written rule out.
     struct Excluded {
-        std::vector<uint32_t> dead;    // the text could only end where it must not
+        std::vector<uint32_t> dead;    // the text could only end where it must not; sorted
         std::vector<uint32_t> ended;   // it ends there and must not, within or with the token
-        std::vector<uint32_t> scarce;  // it may end there, and what may follow is another matter
-
-        bool has(uint32_t token) const { return is_in(ended, token) || is_in(dead, token); }
-        static bool is_in(const std::vector<uint32_t>& tokens, uint32_t token) {
-            return !tokens.empty() && std::binary_search(tokens.begin(), tokens.end(), token);
-        }
+        std::vector<uint32_t> scarce;  // it may end there, and what may follow is another matter;
+                                       // sorted
     };
     Excluded excluded(uint32_t trie_node, const Head& head, bool written_only);
     bool is_scarce(uint32_t cont, const std::string& value);
@@ -546,7 +546,8 @@ class Machine : private Expander {
     std::vector<LeafInfo> leaves_;
     std::vector<std::shared_ptr<Terminal>> terminals_;
     std::unordered_map<uint32_t, ByteSet> first_bytes_, tail_bytes_;  // few nodes are asked for
-    std::unordered_map<uint32_t, Group> groups_;
+    std::vector<uint32_t> group_of_;  // by sequence: one more than its place in groups_; 0: unknown
+    std::vector<Group> groups_;
     std::unordered_map<uint32_t, std::unique_ptr<Record>> records_;  // by node
     std::unordered_map<uint32_t, uint32_t> recorded_leaves_;         // by node of the key
     SequenceTable progress_;

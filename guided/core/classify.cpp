@@ -16,13 +16,9 @@ constexpr int kWideOverlap = 2;  // bytes that may both continue a counted repea
                                  // above, the two are one terminal
 }  // namespace
 
-const Machine::LeafInfo& Machine::leaf(uint32_t node) {
-    LeafInfo& info = leaves_[node];
-    if (info.kind == Leaf::kUnknown) {
-        LeafInfo found = classify(node);
-        leaves_[node] = found;
-    }
-    return leaves_[node];
+const Machine::LeafInfo& Machine::find_leaf(uint32_t node) {
+    LeafInfo found = classify(node);
+    return leaves_[node] = found;
 }
 
 Terminal* Machine::acquire(uint32_t node) {
@@ -112,8 +108,12 @@ const ByteSet& Machine::tail_bytes(uint32_t node) {
 }
 
 Machine::Group Machine::group(uint32_t sequence) {
-    if (auto known = groups_.find(sequence); known != groups_.end()) return known->second;
-    return groups_[sequence] = find_group(sequence);
+    if (group_of_.empty()) group_of_.resize(arena_.size(), 0);
+    if (!group_of_[sequence]) {
+        groups_.push_back(find_group(sequence));
+        group_of_[sequence] = static_cast<uint32_t>(groups_.size());
+    }
+    return groups_[group_of_[sequence] - 1];
 }
 
 // The least number of first parts whose end and what follows can be told apart by the next byte.

@@ -89,12 +89,12 @@ void Machine::find_inside(Fragment& fragment, const std::vector<Head>& heads) {
     collect(Trie::kRoot, 0, 0, stack_.size(), mask);
     fragment.unfit |= !mask.guesses.empty();
     RowPool& pool = vocabulary_->rows();
-    std::sort(mask.tokens.begin(), mask.tokens.end());
-    mask.tokens.erase(std::unique(mask.tokens.begin(), mask.tokens.end()), mask.tokens.end());
     if (mask.tokens.size() > kListed || !mask.bases.empty()) {
         if (!mask.tokens.empty()) mask.bases.push_back(pool.base_of(mask.tokens));
         fragment.row = pool.unite(std::move(mask.bases));
     } else {
+        std::sort(mask.tokens.begin(), mask.tokens.end());
+        mask.tokens.erase(std::unique(mask.tokens.begin(), mask.tokens.end()), mask.tokens.end());
         fragment.tokens = std::move(mask.tokens);
     }
     fragment.known = true;

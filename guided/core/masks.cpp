@@ -16,7 +16,32 @@ namespace guided {
 namespace {
 constexpr uint32_t kLargeSubtree =
     256;  // trie nodes; a smaller one is walked rather than looked up
-}
+
+// Tokens as bits, while in scope; one set of a thread at a time.
+class Marked {
+  public:
+    explicit Marked(uint32_t words) {
+        if (bits().size() < words) bits().resize(words, 0);
+    }
+    ~Marked() {
+        for (auto tokens : added_)
+            for (uint32_t t : tokens) bits()[t >> 5] = 0;
+    }
+    Marked(const Marked&) = delete;
+    void add(std::span<const uint32_t> tokens) {
+        for (uint32_t t : tokens) bits()[t >> 5] |= 1u << (t & 31);
+        added_.push_back(tokens);
+    }
+    bool has(uint32_t token) const { return bits()[token >> 5] >> (token & 31) & 1; }
+
+  private:
+    static std::vector<uint32_t>& bits() {
+        static thread_local std::vector<uint32_t> bits;  // all 0 between scopes
+        return bits;
+    }
+    std::vector<std::span<const uint32_t>> added_;
+};
+}  // namespace
 
 // END is reached at `node` of `trie`: what goes on from there is a remainder.
 template <class Keep>
@@ -37,7 +62,8 @@ void Machine::collect(uint32_t trie_node, size_t depth, size_t begin, size_t end
         else stack_.push_back(h);
     }
     size_t top = stack_.size();
-    bool tables = true;
+    std::vector<uint32_t>
+        walked;  // leaves with too many exits here, and so they would be further down
     for (size_t i = open; i < top; ++i) {
         Head h = stack_[i];
         if (is_deferred(h)) {
@@ -48,7 +74,7 @@ void Machine::collect(uint32_t trie_node, size_t depth, size_t begin, size_t end
         stack_.push_back(h);
         if (leaf(h.node).terminal && leaf(h.node).kind != Leaf::kRecorded &&
             leaf(h.node).kind != Leaf::kLexeme)
-            tables = false;  // too many exits here, and so they would be further down
+            walked.push_back(h.node);
     }
     if (stack_.size() > top) {
         const Trie& trie = vocabulary_->trie();
@@ -58,11 +84,13 @@ void Machine::collect(uint32_t trie_node, size_t depth, size_t begin, size_t end
                 add_exits(trie, node, [](Trie::Item) { return true; }, mask);
         };
         auto descend = [&](uint32_t node, size_t below, size_t from, size_t to) {
-            if (!tables || on_guess_ || trie[node].subtree < kLargeSubtree) return false;
+            if (on_guess_ || trie[node].subtree < kLargeSubtree) return false;
             bool any = false;
-            for (size_t i = from; i < to && !any; ++i)
-                any = is_deferred(stack_[i]) ? !is_walked(stack_[i])
-                                             : leaf(stack_[i].node).terminal != nullptr;
+            for (size_t i = from; i < to; ++i) {
+                const Head& h = stack_[i];
+                if (std::find(walked.begin(), walked.end(), h.node) != walked.end()) return false;
+                any |= is_deferred(h) ? !is_walked(h) : leaf(h.node).terminal != nullptr;
+            }
             if (any) collect(node, below, from, to, mask);
             return any;
         };
@@ -142,8 +170,17 @@ bool Machine::collect_by_table(uint32_t trie_node, size_t depth, const Head& h, 
     Table::Inside inside = table.inside(limit);
     Excluded out;
     if (recorded) out = excluded(trie_node, h, false);
-    auto is_out = [&](uint32_t token) { return out.has(token); };
-    auto is_doubtful = [&](uint32_t token) { return guess || Excluded::is_in(out.scarce, token); };
+    const bool any_out = !out.dead.empty() || !out.ended.empty();
+    Marked marked(any_out ? vocabulary_->words() : 0);
+    if (any_out) {
+        marked.add(out.dead);
+        marked.add(out.ended);
+    }
+    auto is_out = [&](uint32_t token) { return any_out && marked.has(token); };
+    auto is_doubtful = [&](uint32_t token) {
+        return guess || (!out.scarce.empty() &&
+                         std::binary_search(out.scarce.begin(), out.scarce.end(), token));
+    };
     if (mask.exits && !out.scarce.empty()) mask.unfit = true;
     if (!out.dead.empty()) inside = without(inside, out.dead, mask);
     mask.tokens.insert(mask.tokens.end(), inside.tokens.begin(), inside.tokens.end());

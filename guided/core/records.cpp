@@ -301,11 +301,16 @@ Machine::Excluded Machine::excluded(uint32_t trie_node, const Head& h, bool writ
     if (h.other == Texts::kUnknown) return found;
     struct Step {
         uint32_t node, state;
-        std::string text, value;  // as spelled, and what it means so far
-        bool escaping;
+        size_t length;  // of the text
+        // What the text means so far, where it holds an escape; else it means itself.
+        std::string value;
+        bool escaped, escaping;
     };
-    Step start{trie_node, h.state, texts_.spelled(h.other), {}, false};
-    start.value = canonical_prefix(start.text, &start.escaping);
+    Step start{trie_node, h.state, 0, {}, false, false};
+    std::string text = texts_.spelled(h.other);  // of the step at hand, as spelled
+    start.length = text.size();
+    start.value = canonical_prefix(text, &start.escaping);
+    start.escaped = start.value != text;
     ByteSet bytes;
     if (!excluded_bytes(h.cont, start.value, written_only, bytes)) return found;
     Terminal& terminal = *leaf(h.node).terminal;
@@ -319,10 +324,11 @@ Machine::Excluded Machine::excluded(uint32_t trie_node, const Head& h, bool writ
         const uint8_t byte = trie[child].byte;
         uint32_t to = terminal.next(s.state, byte);
         if (to == Terminal::kDead) return;
-        Step after{child, to, s.text + static_cast<char>(byte), {}, false};
+        text.resize(s.length);
+        text.push_back(static_cast<char>(byte));
         auto below = trie.items_below(trie[child]);
         if (terminal.accepting(to)) {  // a closed text: nothing goes on from here
-            std::string value = canonical_value(after.text);
+            std::string value = canonical_value(text);
             if (!is_new(h.cont, value)) add_all(found.ended, below);
             else if (is_scarce(h.cont, value)) add_all(found.scarce, below);
             return;
@@ -330,25 +336,35 @@ Machine::Excluded Machine::excluded(uint32_t trie_node, const Head& h, bool writ
         if (!terminal.endless(to)) {
             Head there = h;
             there.state = to;
-            there.other = texts_.intern(after.text);
+            there.other = texts_.intern(text);
             if (!may_finish(there)) {
                 add_all(found.dead, below);
                 return;
             }
         }
-        if (s.escaping || byte == '\\') after.value = canonical_prefix(after.text, &after.escaping);
-        else after.value = s.value + static_cast<char>(byte);
+        if (!trie[child].child_count) return;
+        Step after{child, to, text.size(), {}, s.escaped, false};
+        if (s.escaping || byte == '\\') {
+            after.value = canonical_prefix(text, &after.escaping);
+            after.escaped = true;
+        } else if (s.escaped) {
+            after.value = s.value + static_cast<char>(byte);
+        }
         stack.push_back(std::move(after));
     };
     while (!stack.empty()) {
-        Step s = std::move(stack.back());
+        const Step s = std::move(stack.back());
         stack.pop_back();
+        // Of the steps that wait, the latest are those that go on from the present text's
+        // beginnings.
+        const Trie::Node& n = trie[s.node];
+        text.resize(s.length);
+        if (s.node != trie_node) text.back() = static_cast<char>(n.byte);
         bytes = {};
-        if (!excluded_bytes(h.cont, s.value, written_only, bytes)) continue;
+        if (!excluded_bytes(h.cont, s.escaped ? s.value : text, written_only, bytes)) continue;
         bytes.add('\\');
         bytes.add('"');
         if (s.escaping) {
-            const Trie::Node& n = trie[s.node];
             for (uint32_t c = n.first_child; c < n.first_child + n.child_count; ++c) visit(s, c);
             continue;
         }
@@ -356,8 +372,7 @@ Machine::Excluded Machine::excluded(uint32_t trie_node, const Head& h, bool writ
             if (uint32_t child = trie.child(s.node, byte); child != kNone) visit(s, child);
         });
     }
-    for (auto* tokens : {&found.dead, &found.ended, &found.scarce})
-        std::sort(tokens->begin(), tokens->end());
+    for (auto* tokens : {&found.dead, &found.scarce}) std::sort(tokens->begin(), tokens->end());
     return found;
 }
 

@@ -32,6 +32,8 @@ class Remainders {
         template <class CountOf>
         void add_below(const Trie& trie, uint32_t node, CountOf&& count_of);
         void finish();
+        // There are too many altogether: none of what was wanted is kept.
+        void give_up() { target_.prepared_ |= wanted_, target_.too_many_ |= wanted_; }
 
       private:
         struct Found {

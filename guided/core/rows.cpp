@@ -12,6 +12,21 @@ constexpr size_t kLongList = 1024;  // tokens; a longer list is kept as a base
 constexpr size_t kSweepEvery = 4096;
 constexpr size_t kFewTokens = 16;  // as quickly sorted
 
+// As hash_words, of a whole row: four ways at a time, as each waits for what it has multiplied.
+uint64_t hash_row(const std::vector<uint32_t>& words) {
+    uint64_t lanes[4] = {1, 2, 3, 4};
+    size_t i = 0;
+    for (; i + 8 <= words.size(); i += 8)
+        for (size_t k = 0; k < 4; ++k) {
+            uint64_t word;
+            std::memcpy(&word, words.data() + i + 2 * k, 8);
+            lanes[k] = (std::rotl(lanes[k], 27) ^ word) * 0x9fb21c651e98df25ULL;
+        }
+    uint64_t hash = hash_words(words.data() + i, words.size() - i);
+    for (uint64_t lane : lanes) hash = combine(hash, lane);
+    return hash;
+}
+
 // Sort by way of bits: a list of some hundred tokens touches few words of a row, and which these
 // are is in bits as well.
 class Sorter {
@@ -131,7 +146,7 @@ RowPtr RowPool::row(BasePtr base, std::vector<uint32_t> tokens) {
 }
 
 BasePtr RowPool::base(std::vector<uint32_t> words) {
-    uint64_t hash = hash_words(words.data(), words.size());
+    uint64_t hash = hash_row(words);
     std::lock_guard lock(mutex_);
     auto known = bases_.find(hash, [&](const Base& b) { return b.words == words; });
     if (known) return known;

@@ -7,7 +7,8 @@
 namespace guided {
 
 namespace {
-constexpr size_t kSafeStates = 48;
+constexpr size_t kSafeStates = 128;
+constexpr size_t kSafeLength = 32;  // of sequences; few tokens are longer
 }  // namespace
 
 bool SafeBytes::is_safe(uint32_t number, const Trie::Summary& below) {
@@ -37,8 +38,41 @@ bool SafeBytes::takes_safely(uint32_t number, const Trie::Summary& below) {
     if (below.ascii[0] & ~safe.ascii[0] || below.ascii[1] & ~safe.ascii[1]) return false;
     if (!below.high) return true;
     if (!below.clean) return false;
-    if (safe.others < 0) safe.others = find_others(safe);
-    return safe.others;
+    if (!safe.knows_leads) {
+        safe.knows_leads = true;
+        safe.leads = find_leads(safe);
+    }
+    return !(below.leads & ~safe.leads);
+}
+
+bool SafeBytes::repeats_characters(uint32_t number) {
+    if (number >= safe_.size()) safe_.resize(steps_.count());
+    Safe safe = safe_[number];
+    if (!safe.known) find_safe(number, safe);
+    if (safe.states.size() != 1) return false;
+    for (uint8_t b = 0; b < 128; ++b) {
+        bool ends;
+        if (safe.has(b) && (steps_.next(number, b, ends) != number || !ends)) return false;
+    }
+    return repeats_character(number, number, AnyCharacter::instance().start);
+}
+
+// The same of the characters beyond ASCII that are read on from `utf8_state`.
+bool SafeBytes::repeats_character(uint32_t start, uint32_t number, uint32_t utf8_state) {
+    for (const auto& edge : AnyCharacter::instance().automaton.edges(utf8_state)) {
+        if (edge.high < 0x80) continue;
+        const bool last = edge.target == Utf8Automaton::kDone;
+        uint32_t before = kNone;
+        for (unsigned b = edge.low; b <= edge.high; ++b) {
+            bool ends;
+            uint32_t to = steps_.next(number, static_cast<uint8_t>(b), ends);
+            if (to == Steps::kDead || (!last && to == before)) continue;
+            before = to;
+            if (ends != last || (to == start) != last) return false;
+            if (!last && !repeats_character(start, to, edge.target)) return false;
+        }
+    }
+    return true;
 }
 
 bool SafeBytes::takes_all(uint32_t number, const Safe& safe) const {
@@ -76,7 +110,7 @@ bool SafeBytes::follow(uint32_t number, std::vector<uint8_t>& bytes, Safe& safe)
             ++length;
             layer = safe.states.size();
         }
-        if (safe.states.size() >= kSafeStates) {
+        if (safe.states.size() >= kSafeStates || length > kSafeLength) {
             safe.length = static_cast<uint32_t>(length);
             return true;
         }
@@ -99,23 +133,43 @@ bool SafeBytes::follow(uint32_t number, std::vector<uint8_t>& bytes, Safe& safe)
     return true;
 }
 
-bool SafeBytes::find_others(const Safe& safe) {
-    if (safe.length != kNone) return false;
-    const uint32_t start = AnyCharacter::instance().start;
+// Start from all bytes that begin a character, and drop those of which one cannot be read or leads
+// to a state that does not take all the others.
+uint64_t SafeBytes::find_leads(const Safe& safe) {
+    if (safe.length != kNone) return 0;
+    const auto edges = AnyCharacter::instance().automaton.edges(AnyCharacter::instance().start);
     std::vector<uint32_t> states = safe.states, ends;
+    auto keep = [&](uint32_t to) {
+        if (std::find(states.begin(), states.end(), to) != states.end()) return true;
+        if (states.size() >= kSafeStates || !takes_all(to, safe)) return false;
+        states.push_back(to);
+        return true;
+    };
+    uint64_t leads = ~uint64_t{0};
     for (size_t i = 0; i < states.size(); ++i) {
-        ends.clear();
-        if (!character_ends(states[i], start, ends)) return false;
+        const uint32_t from = states[i];
         bool unused;
         for (uint8_t b = 0; b < 128; ++b)
-            if (safe.has(b)) ends.push_back(steps_.next(states[i], b, unused));
-        for (uint32_t to : ends) {
-            if (std::find(states.begin(), states.end(), to) != states.end()) continue;
-            if (states.size() >= kSafeStates || !takes_all(to, safe)) return false;
-            states.push_back(to);
+            if (safe.has(b) && !keep(steps_.next(from, b, unused))) return 0;
+        for (const auto& edge : edges) {
+            if (edge.high < 0x80) continue;
+            uint32_t before = kNone;
+            bool good = false;  // of `before`
+            for (unsigned b = edge.low; b <= edge.high; ++b) {
+                const uint64_t bit = uint64_t{1} << (b & 63);
+                if (!(leads & bit)) continue;
+                uint32_t to = steps_.next(from, static_cast<uint8_t>(b), unused);
+                if (to != before) {
+                    before = to;
+                    ends.clear();
+                    good = to != Steps::kDead && character_ends(to, edge.target, ends) &&
+                           std::all_of(ends.begin(), ends.end(), keep);
+                }
+                if (!good) leads &= ~bit;
+            }
         }
     }
-    return true;
+    return leads;
 }
 
 // The states that the characters beyond ASCII, read on from `utf8_state`, lead to; false if one of

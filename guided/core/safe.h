@@ -21,21 +21,25 @@ class SafeBytes {
     // bytes that could as well go on.
     bool is_safe(uint32_t number, const Trie::Summary& below);
 
+    // Each character that is safe from a state on is one repetition, and nothing else begins one.
+    bool repeats_characters(uint32_t number);
+
   private:
     struct Safe {  // bytes of which any sequence, from a state on, stays inside
         uint64_t ascii[2] = {0, 0};
         uint32_t length = kNone;       // of a sequence, at most; kNone: any
         std::vector<uint32_t> states;  // all that such sequences lead to, by their numbers
-        int others = -1;               // characters beyond ASCII are safe too; -1: not asked yet
-        bool known = false;
+        uint64_t leads = 0;            // bytes that begin characters beyond ASCII, safe too
+        bool known = false, knows_leads = false;
         bool has(uint8_t b) const { return ascii[b >> 6] >> (b & 63) & 1; }
     };
 
     bool takes_safely(uint32_t number, const Trie::Summary& below);
     void find_safe(uint32_t number, Safe& safe);
     bool follow(uint32_t number, std::vector<uint8_t>& bytes, Safe& safe);
-    bool find_others(const Safe& safe);
+    uint64_t find_leads(const Safe& safe);
     bool takes_all(uint32_t number, const Safe& safe) const;
+    bool repeats_character(uint32_t start, uint32_t number, uint32_t utf8_state);
     bool character_ends(uint32_t number, uint32_t utf8_state, std::vector<uint32_t>& ends);
 
     Steps& steps_;

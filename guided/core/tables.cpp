@@ -4,15 +4,17 @@
 #include <bit>
 
 #include "safe.h"
+#include "utf8.h"
 
 namespace guided {
 
 namespace {
 
 constexpr size_t kPureExits = 8192;
+// Trie nodes below exits where few tokens stay inside: as many are as quickly walked, and further
+// down the tables of what follows take over.
+constexpr size_t kManyExits = 20'000, kFewInside = 1024;
 constexpr size_t kLexemeExits = 20'000;  // trie nodes below exits; more is better walked
-constexpr size_t kFewLong = 2048;        // tokens that are counted one by one rather than by a walk
-constexpr uint16_t kOutside = 0xffff;    // as a count of repetitions; tokens are shorter than that
 
 std::vector<uint32_t> listed(const std::vector<uint32_t>& words) {
     std::vector<uint32_t> tokens;
@@ -41,11 +43,19 @@ void Table::Marks::finish() {
 
 Table::Table(Terminal& terminal, Vocabulary& vocabulary, uint32_t trie_node, size_t depth,
              uint32_t state, Mode mode)
-    : terminal_(terminal), vocabulary_(vocabulary), trie_(vocabulary.trie()), trie_node_(trie_node),
-      depth_(depth), state_(state), run_(mode == kRun), recorded_(mode == kRecorded),
-      lexeme_(mode == kLexeme) {
+    : terminal_(terminal), vocabulary_(vocabulary),
+      trie_(trie_node == Trie::kRoot ? vocabulary.parts() : vocabulary.trie()),
+      trie_node_(trie_node), depth_(depth), state_(state), run_(mode == kRun),
+      recorded_(mode == kRecorded), lexeme_(mode == kLexeme) {
     find_inside();
     find_doubtful();
+}
+
+template <class F>
+void Table::for_each_part(F&& f) const {
+    if (trie_node_ != Trie::kRoot) return f(trie_node_);
+    const Trie::Node& root = trie_[Trie::kRoot];
+    for (uint32_t p = root.first_child; p < root.first_child + root.child_count; ++p) f(p);
 }
 
 void Table::find_inside() {
@@ -56,14 +66,24 @@ void Table::find_inside() {
     Steps steps(terminal_, run_);
     SafeBytes safe(steps);
     Marks inside(vocabulary_.words()), outside(vocabulary_.words());
-    // Breadth first, so that what comes next can be on its way from memory meanwhile.
-    std::vector<Step> queue{{trie_node_, steps.number(state_), 0, false}};
-    for (size_t at = 0; at < queue.size(); ++at) {
-        const Step s = queue[at];
+    std::vector<Step> stack;
+    auto is_safe = [&](uint32_t node, uint32_t state) {
+        const Trie::Summary* below = trie_.summary(trie_[node]);
+        return below && safe.is_safe(state, *below);
+    };
+    const uint32_t from = steps.number(state_);
+    for_each_part([&](uint32_t node) {
+        if (node != trie_node_ && is_safe(node, from)) inside.add(trie_.items_below(trie_[node]));
+        else stack.push_back({node, from, 0, false});
+    });
+    while (!stack.empty()) {
+        const Step s = stack.back();
+        stack.pop_back();
         const Trie::Node& n = trie_[s.node];
-        for (uint32_t c = n.first_child; c < n.first_child + n.child_count; ++c)
+        // The last child first, so that the first is on top: memory is gone through forwards.
+        for (uint32_t c = n.first_child + n.child_count; c-- > n.first_child;)
             trie_.prefetch_summary(trie_[c]);
-        for (uint32_t c = n.first_child; c < n.first_child + n.child_count; ++c) {
+        for (uint32_t c = n.first_child + n.child_count; c-- > n.first_child;) {
             const Trie::Node& child = trie_[c];
             bool ends;
             uint32_t to = steps.next(s.state, child.byte, ends);
@@ -75,8 +95,7 @@ void Table::find_inside() {
                 else all_pure_exits_ = false;
                 continue;
             }
-            const Trie::Summary* below = trie_.summary(child);
-            bool all = below && safe.is_safe(to, *below);
+            const bool all = is_safe(c, to);
             auto items = all ? trie_.items_below(child) : trie_.items(child);
             if ((recorded_ || lexeme_) && ends && !terminal_.goes_on(steps.state(to))) {
                 outside.add(items);
@@ -89,7 +108,7 @@ void Table::find_inside() {
             }
             if (!all && child.child_count) {
                 trie_.prefetch_children(child);
-                queue.push_back({c, to, s.completed + ends, ends});
+                stack.push_back({c, to, s.completed + ends, ends});
             }
         }
     }
@@ -143,70 +162,85 @@ void Table::add_lexeme_exit(uint32_t node, uint32_t state) {
 // ---- repetitions ----
 
 Table::Inside Table::inside(uint32_t limit) {
-    bool bound =
-        run_ &&
-        !vocabulary_.longer_than(limit).empty();  // else no token is long enough to begin more
+    // Else no token is long enough to begin more.
+    const bool bound = run_ && limit < vocabulary_.longest();
     if (!bound) return full_ ? Inside{{}, full_} : Inside{tokens_, nullptr};
     std::lock_guard lock(mutex_);
-    if (full_ && vocabulary_.longer_than(limit).size() <= kFewLong) return {{}, row_within(limit)};
     auto [at, fresh] = within_.try_emplace(limit);
-    if (fresh) {
-        if (begun_.empty()) count_repetitions();
-        const uint32_t most = std::min<uint32_t>(limit, kOutside - 1);
-        std::vector<uint32_t> words(vocabulary_.words());
-        size_t count = 0;
-        for (size_t w = 0; w < words.size(); ++w) {
-            uint32_t bits = 0;
-            for (size_t j = 0; j < 32; ++j) bits |= uint32_t{begun_[w * 32 + j] <= most} << j;
-            words[w] = bits;
-            count += static_cast<size_t>(std::popcount(bits));
-        }
-        if (count > kListed) at->second.row = vocabulary_.rows().base(std::move(words));
-        else at->second.tokens = listed(words);
-    }
+    if (fresh) at->second = find_within(limit);
     return {at->second.tokens, at->second.row};
 }
 
-uint32_t Table::begun(Steps& steps, uint32_t token) const {
-    uint32_t state = steps.number(state_), count = 0;
-    for (char c : vocabulary_.bytes(token).substr(depth_)) {
-        bool ends;
-        count += state == steps.start();
-        state = steps.next(state, static_cast<uint8_t>(c), ends);
+// In nearly all runs a repetition is a character, and how many of these a token has is known; the
+// others are set one by one.
+Table::Within Table::find_within(uint32_t limit) {
+    if (!counted_) count_repetitions();
+    Within found;
+    const std::span<const uint32_t> within = vocabulary_.within(before_ + limit);
+    auto is_within = [&](uint32_t t) { return within[t >> 5] >> (t & 31) & 1; };
+    if (!full_) {
+        for (uint32_t t : tokens_) {
+            auto odd =
+                std::find_if(odd_.begin(), odd_.end(), [&](const Odd& o) { return o.token == t; });
+            if (odd == odd_.end() ? is_within(t) : odd->begun <= limit) found.tokens.push_back(t);
+        }
+        return found;
     }
-    return count;
-}
-
-BasePtr Table::row_within(uint32_t limit) {
-    BasePtr& row = within_[limit].row;
-    if (row) return row;
     std::vector<uint32_t> words = full_->words;
-    Steps steps(terminal_, run_);
-    for (uint32_t t : vocabulary_.longer_than(limit))
-        if (full_->has(t) && begun(steps, t) > limit) words[t >> 5] &= ~(1u << (t & 31));
-    row = vocabulary_.rows().base(std::move(words));
-    return row;
+    for (size_t w = 0; w < words.size(); ++w) words[w] &= within[w];
+    for (const Odd& odd : odd_) {
+        const uint32_t bit = 1u << (odd.token & 31);
+        if (odd.begun <= limit) words[odd.token >> 5] |= bit;
+        else words[odd.token >> 5] &= ~bit;
+    }
+    size_t count = 0;
+    for (size_t w = 0; w < words.size() && count <= kListed; ++w)
+        count += static_cast<size_t>(std::popcount(words[w]));
+    if (count > kListed) found.row = vocabulary_.rows().base(std::move(words));
+    else found.tokens = listed(words);
+    return found;
 }
 
 void Table::count_repetitions() {
     struct Step {
-        uint32_t node, state, begun;
+        uint32_t node, state, begun, characters;
     };
+    counted_ = true;
+    const auto below = trie_.items_below(trie_[trie_node_]);
+    if (below.empty()) return;
+    before_ = static_cast<uint32_t>(
+        count_characters(vocabulary_.bytes(below.front().token).substr(0, depth_)));
     Steps steps(terminal_, run_);
-    begun_.assign(size_t{vocabulary_.words()} * 32, kOutside);
-    std::vector<Step> stack{{trie_node_, steps.number(state_), 0}};
+    SafeBytes safe(steps);
+    const uint32_t start = steps.start();
+    const bool regular = safe.repeats_characters(start);
+    const uint32_t from = steps.number(state_);
+    std::vector<Step> stack;
+    for_each_part([&](uint32_t node) {
+        const Trie::Summary* summary = trie_.summary(trie_[node]);
+        if (!(regular && node != trie_node_ && from == start && summary &&
+              safe.is_safe(from, *summary)))
+            stack.push_back({node, from, 0, 0});
+    });
     while (!stack.empty()) {
         Step s = stack.back();
         stack.pop_back();
         const Trie::Node& n = trie_[s.node];
-        uint32_t begun = s.begun + (s.state == steps.start());
+        const uint32_t begun = s.begun + (s.state == start);
         for (uint32_t c = n.first_child; c < n.first_child + n.child_count; ++c) {
+            const Trie::Node& child = trie_[c];
             bool ends;
-            uint32_t to = steps.next(s.state, trie_[c].byte, ends);
+            const uint32_t to = steps.next(s.state, child.byte, ends);
             if (to == Steps::kDead) continue;
-            for (auto item : trie_.items(trie_[c]))
-                begun_[item.token] = static_cast<uint16_t>(begun);
-            if (trie_[c].child_count) stack.push_back({c, to, begun});
+            const uint32_t characters = s.characters + begins_character(child.byte);
+            if (begun != characters)
+                for (auto item : trie_.items(child)) odd_.push_back({item.token, begun});
+            if (!child.child_count) continue;
+            const Trie::Summary* summary = trie_.summary(child);
+            if (regular && begun == characters && to == start && summary &&
+                safe.is_safe(to, *summary))
+                continue;
+            stack.push_back({c, to, begun, characters});
         }
     }
 }
@@ -246,7 +280,10 @@ void Table::collect_exits(const ByteSet& first_bytes, std::vector<Exit>& out) co
         if (others.empty()) return;
     }
     Steps steps(terminal_, run_);
-    std::vector<Step> stack{{trie_node_, steps.number(state_), 0, false}};
+    std::vector<Step> stack;
+    for_each_part([&](uint32_t node) {
+        if (occurs(trie_[node])) stack.push_back({node, steps.number(state_), 0, false});
+    });
     while (!stack.empty()) {
         Step s = stack.back();
         stack.pop_back();
@@ -269,9 +306,21 @@ bool Table::prepare_exits(const ByteSet& first_bytes) {
         std::vector<Exit> found;
         collect_exits(missing, found);
         Remainders::Collector collector(exits_, missing);
-        for (const Exit& e : found)
-            collector.add_below(trie_, e.node, [&](Trie::Item) { return e.completed; });
-        collector.finish();
+        size_t size = 0;  // trie nodes below all exits
+        for (const Exit& e : found) size += trie_[e.node].subtree;
+        auto few_inside = [&] {
+            size_t count = 0;
+            for (size_t w = 0; full_ && w < full_->words.size(); ++w)
+                count += static_cast<size_t>(std::popcount(full_->words[w]));
+            return count < kFewInside;
+        };
+        if (size > kManyExits && few_inside()) {
+            collector.give_up();
+        } else {
+            for (const Exit& e : found)
+                collector.add_below(trie_, e.node, [&](Trie::Item) { return e.completed; });
+            collector.finish();
+        }
     }
     return !exits_.overflows(first_bytes);
 }

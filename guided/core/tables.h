@@ -11,7 +11,8 @@
 // hundreds of nodes, not 100,000.
 //
 // The walk itself passes over most of the trie: where no byte of a subtree can end what is matched
-// (the inside of a string, on plain words), the whole subtree stays inside (safe.h).
+// (the inside of a string, on plain words), the whole subtree stays inside (safe.h). From the root
+// it goes through the parts of the vocabulary, so that nearly all tokens are one such subtree.
 #pragma once
 
 #include <map>
@@ -91,19 +92,21 @@ class Table {
         BasePtr row;
     };
 
+    // Where walks begin: the parts, or the node.
+    template <class F>
+    void for_each_part(F&& f) const;
     void find_inside();
     void keep_inside(Marks& inside, Marks& outside);
     void find_doubtful();
     void add_lexeme_exit(uint32_t node, uint32_t state);
     void count_repetitions();
-    uint32_t begun(Steps& steps, uint32_t token) const;
-    BasePtr row_within(uint32_t limit);
+    Within find_within(uint32_t limit);
     bool may_go_on(uint8_t byte) const;
     void collect_exits(const ByteSet& first_bytes, std::vector<Exit>& out) const;
 
     Terminal& terminal_;
     Vocabulary& vocabulary_;
-    const Trie& trie_;
+    const Trie& trie_;  // where the node is the root, the one in parts
     const uint32_t trie_node_;
     const size_t depth_;
     const uint32_t state_;
@@ -121,7 +124,12 @@ class Table {
     size_t lexeme_exits_ = 0;        // trie nodes below them
 
     std::mutex mutex_;
-    std::vector<uint16_t> begun_;        // by token: repetitions; made once, when asked for
+    struct Odd {
+        uint32_t token, begun;
+    };
+    bool counted_ = false;
+    uint32_t before_ = 0;   // characters that begin above the table
+    std::vector<Odd> odd_;  // inside tokens that begin not as many repetitions as characters
     std::map<uint32_t, Within> within_;  // by limit
     Remainders exits_;
 };

@@ -12,10 +12,12 @@ constexpr uint32_t kSummarized = 8;  // nodes of a subtree; smaller ones are as 
 
 Trie::Trie(std::vector<Entry> entries) {
     std::erase_if(entries, [](const Entry& e) { return e.bytes.empty(); });
-    std::sort(entries.begin(), entries.end(), [](const Entry& a, const Entry& b) {
+    auto less = [](const Entry& a, const Entry& b) {
         int order = a.bytes.compare(b.bytes);
         return order ? order < 0 : a.token < b.token;
-    });
+    };
+    if (!std::is_sorted(entries.begin(), entries.end(), less))
+        std::sort(entries.begin(), entries.end(), less);
     nodes_.emplace_back();
     items_.reserve(entries.size());
     struct Task {
@@ -160,6 +162,7 @@ void Trie::summarize() {
         auto add = [&](uint8_t b) {
             if (b < 128) s.ascii[b >> 6] |= uint64_t{1} << (b & 63);
             else s.high = true;
+            if (b >= 0xc0) s.leads |= uint64_t{1} << (b & 63);
         };
         for (uint32_t c = n.first_child; c < n.first_child + n.child_count; ++c) {
             add(nodes_[c].byte);
@@ -167,6 +170,7 @@ void Trie::summarize() {
                 s.ascii[0] |= t->ascii[0];
                 s.ascii[1] |= t->ascii[1];
                 s.high |= t->high;
+                s.leads |= t->leads;
             } else {  // all that is below: one stretch
                 uint32_t first = nodes_[c].first_child;
                 for (uint32_t k = first; k < first + nodes_[c].subtree - 1; ++k)

@@ -33,6 +33,7 @@ class Trie {
     };
     struct Summary {  // of the bytes below a node
         uint64_t ascii[2] = {0, 0};
+        uint64_t leads = 0;       // those from 0xc0 on, which begin a character
         bool high = false;        // some are 0x80 or above
         bool clean = false;       // all from the root on are whole UTF-8 characters, the last one
                                   // perhaps cut short

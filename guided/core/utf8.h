@@ -1,8 +1,10 @@
 // Sets of code points as automata over UTF-8 bytes.
 #pragma once
 
+#include <algorithm>
 #include <map>
 #include <span>
+#include <string_view>
 #include <vector>
 
 #include "arena.h"
@@ -45,6 +47,16 @@ class Utf8Automaton {
     std::vector<std::vector<Edge>> states_;
     std::map<std::vector<uint32_t>, uint32_t> known_;
 };
+
+// Characters that begin in `bytes`: all bytes but those that go on with one.
+inline bool begins_character(uint8_t byte) {
+    return (byte & 0xc0) != 0x80;
+}
+inline size_t count_characters(std::string_view bytes) {
+    return static_cast<size_t>(std::count_if(bytes.begin(), bytes.end(), [](char c) {
+        return begins_character(static_cast<uint8_t>(c));
+    }));
+}
 
 // The automaton of any one character.
 struct AnyCharacter {

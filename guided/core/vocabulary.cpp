@@ -1,7 +1,10 @@
 #include "vocabulary.h"
 
 #include <algorithm>
+#include <array>
 #include <stdexcept>
+
+#include "utf8.h"
 
 namespace guided {
 
@@ -12,6 +15,12 @@ constexpr size_t kFragments = 4096;
 constexpr size_t kLongestToken = 8192;  // walks of the trie recur once a byte
 constexpr size_t kOneTerminal =
     size_t{128} << 20;  // a terminal that has grown larger is made anew when next asked for
+
+constexpr std::array<uint32_t, 32> kBits = [] {
+    std::array<uint32_t, 32> bits{};
+    for (uint32_t j = 0; j < 32; ++j) bits[j] = 1u << j;
+    return bits;
+}();
 
 bool usable(const Terminal& t) {
     return t.bytes() < kOneTerminal;
@@ -52,21 +61,68 @@ Vocabulary::Vocabulary(const std::vector<std::optional<std::string_view>>& token
     entries.reserve(tokens.size());
     for (uint32_t t = 0; t < tokens.size(); ++t)
         if (spells(t)) entries.push_back({bytes(t), t, 0});
-    by_length_.reserve(entries.size());
     spelling_.resize(words(), 0);
+    characters_.resize(size_t{words()} * 32, 0);
     for (const auto& e : entries) {
-        by_length_.push_back(e.token);
         spelling_[e.token >> 5] |= 1u << (e.token & 31);
+        characters_[e.token] = static_cast<uint16_t>(count_characters(e.bytes));
+        longest_ = std::max(longest_, e.bytes.size());
     }
-    std::stable_sort(by_length_.begin(), by_length_.end(),
-                     [&](uint32_t a, uint32_t b) { return bytes(a).size() > bytes(b).size(); });
     trie_ = Trie(std::move(entries));
+    make_parts();
 }
 
-std::span<const uint32_t> Vocabulary::longer_than(size_t length) const {
-    auto end = std::partition_point(by_length_.begin(), by_length_.end(),
-                                    [&](uint32_t t) { return bytes(t).size() > length; });
-    return std::span(by_length_).first(static_cast<size_t>(end - by_length_.begin()));
+void Vocabulary::make_parts() {
+    const AnyCharacter& any = AnyCharacter::instance();
+    auto part_of = [&](std::string_view text) {
+        char part = 0;
+        uint32_t state = any.start;
+        for (char c : text) {
+            auto byte = static_cast<uint8_t>(c);
+            state = any.automaton.step(state, byte);
+            if (state == kNone || byte < 0x20 || byte == '"' || byte == '\\') return char{2};
+            if (state == Utf8Automaton::kDone) state = any.start;
+            const bool word = (byte >= '0' && byte <= '9') || (byte >= 'A' && byte <= 'Z') ||
+                              (byte >= 'a' && byte <= 'z');
+            if (!word) part = 1;
+        }
+        return part;
+    };
+    const auto all = trie_.items_below(trie_[Trie::kRoot]);
+    std::vector<char> parts;
+    parts.reserve(all.size());
+    for (auto item : all) parts.push_back(part_of(bytes(item.token)));
+    std::string spelled;  // the number of the part, and the token
+    spelled.reserve(bytes_.size() + all.size());
+    std::vector<Trie::Entry> entries;
+    entries.reserve(all.size());
+    for (char part = 0; part < 3; ++part)
+        for (size_t i = 0; i < all.size(); ++i) {
+            if (parts[i] != part) continue;
+            const size_t start = spelled.size();
+            spelled.push_back(part);
+            spelled.append(bytes(all[i].token));
+            entries.push_back({std::string_view(spelled).substr(start), all[i].token, 0});
+        }
+    parts_ = Trie(std::move(entries));
+}
+
+std::span<const uint32_t> Vocabulary::within(uint32_t count) {
+    if (count >= longest_) return spelling_;
+    std::lock_guard lock(mutex_);
+    if (count >= within_.size()) within_.resize(count + 1);
+    if (!within_[count]) {
+        std::vector<uint32_t> tokens = spelling_;
+        const auto most = static_cast<uint16_t>(count);
+        for (size_t w = 0; w < tokens.size(); ++w) {
+            uint32_t bits = 0;
+            for (size_t j = 0; j < 32; ++j)
+                bits |= (0 - uint32_t{characters_[w * 32 + j] <= most}) & kBits[j];  // as a vector
+            tokens[w] &= bits;
+        }
+        within_[count] = std::make_unique<const std::vector<uint32_t>>(std::move(tokens));
+    }
+    return *within_[count];
 }
 
 bool Vocabulary::is_eos(uint32_t token) const {

@@ -51,11 +51,18 @@ class Vocabulary {
     }
     const Hash128& fingerprint() const { return fingerprint_; }
     const Trie& trie() const { return trie_; }
+    // The same in parts, which are the children of the root: tokens of letters and digits, of other
+    // characters that mean themselves in a JSON string, and the rest. Where the larger parts stay
+    // inside a terminal as they are, only the rest need be walked.
+    const Trie& parts() const { return parts_; }
     RowPool& rows() { return rows_; }
     // W words: the tokens that spell something.
     const std::vector<uint32_t>& spelling() const { return spelling_; }
-    // The tokens that spell more than `length` bytes.
-    std::span<const uint32_t> longer_than(size_t length) const;
+    size_t longest() const { return longest_; }  // bytes that a token spells
+    // Characters that begin within the token.
+    uint32_t characters(uint32_t token) const { return characters_[token]; }
+    // W words: the tokens that spell something and begin at most `count` characters.
+    std::span<const uint32_t> within(uint32_t count);
 
     // The terminal of a regular node, shared by all grammars over this vocabulary.
     std::shared_ptr<Terminal> terminal(const Arena& arena, uint32_t node);
@@ -67,6 +74,7 @@ class Vocabulary {
     size_t terminal_bytes();
 
   private:
+    void make_parts();
     struct Kept {
         std::shared_ptr<Terminal> terminal;
         std::list<Hash128>::iterator age;
@@ -78,9 +86,10 @@ class Vocabulary {
     std::vector<uint32_t> eos_;
     uint32_t size_;
     Hash128 fingerprint_;
-    Trie trie_;
+    Trie trie_, parts_;
     std::vector<uint32_t> spelling_;
-    std::vector<uint32_t> by_length_;  // tokens, the longest first
+    std::vector<uint16_t> characters_;  // by token, up to whole words
+    size_t longest_ = 0;
     RowPool rows_;
 
     std::mutex mutex_;
@@ -88,6 +97,7 @@ class Vocabulary {
     std::list<Hash128> ages_;  // least recently asked for first
     uint32_t asked_ = 0;
     std::unordered_map<Hash128, std::shared_ptr<Fragment>, Hash128Hasher> fragments_;
+    std::vector<std::unique_ptr<const std::vector<uint32_t>>> within_;  // by count
 };
 
 }  // namespace guided

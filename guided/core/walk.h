@@ -5,6 +5,9 @@
 
 namespace guided {
 
+// So many are tried as they are: what the heads take is longer to find.
+inline constexpr uint32_t kFewChildren = 2;
+
 // Walk `trie` below `node` with the heads stack_[begin, end). `emit(node, complete)`: its items are
 // reached; END is among what may follow. `descend(node, depth, begin, end)`: true
 // if the caller has dealt with what is below. `depth`: bytes from the root.
@@ -32,8 +35,6 @@ void Machine::walk(const Trie& trie, uint32_t node, size_t depth, size_t begin, 
         }
     }
     const Trie::Node& n = trie[node];
-    ByteSet bytes;
-    for (size_t i = begin; i < end; ++i) add_first(stack_[i], bytes);
     auto visit = [&](uint32_t child, uint8_t byte) {
         size_t top = stack_.size();
         bool complete = false, guess = on_guess_;
@@ -49,6 +50,13 @@ void Machine::walk(const Trie& trie, uint32_t node, size_t depth, size_t begin, 
         stack_.resize(top);
         on_guess_ = guess;
     };
+    if (n.child_count <= kFewChildren) {
+        for (uint32_t child = n.first_child; child < n.first_child + n.child_count; ++child)
+            visit(child, trie[child].byte);
+        return;
+    }
+    ByteSet bytes;
+    for (size_t i = begin; i < end; ++i) add_first(stack_[i], bytes);
     if (bytes.count() < n.child_count) {
         bytes.for_each([&](uint8_t byte) {
             if (uint32_t child = trie.child(node, byte); child != kNone) visit(child, byte);
