@@ -70,18 +70,29 @@ def call_tasks(corpus: Path) -> list[Task]:
         calls = [
             {
                 "type": "object",
-                "properties": {"name": {"const": tool["name"]}, "arguments": tool["parameters"]},
+                "properties": {
+                    "name": {"const": tool["name"]},
+                    "arguments": without_definitions(tool["parameters"]),
+                },
                 "required": ["name", "arguments"],
                 "additionalProperties": False,
             }
             for tool in case["tools"]
         ]
+        shared: dict[str, Any] = {}  # what references of the parameters point at, from the root
+        for tool in case["tools"]:
+            shared |= tool["parameters"].get("$defs", {})
         prompt = (
             f"You can call these functions: {tools}\nUser: {case['request']}\n"
             "Answer with the call as JSON, with name and arguments.\nCall: "
         )
-        tasks.append(Task(prompt, calls[0] if len(calls) == 1 else {"anyOf": calls}))
+        schema = calls[0] if len(calls) == 1 else {"anyOf": calls}
+        tasks.append(Task(prompt, {**schema, "$defs": shared}))
     return tasks
+
+
+def without_definitions(schema: dict[str, Any]) -> dict[str, Any]:
+    return {key: value for key, value in schema.items() if key != "$defs"}
 
 
 def extraction_tasks(corpus: Path, count: int) -> list[Task]:
@@ -162,10 +173,7 @@ class Stock(StockLlguidance):
         """A logits processor for a batch under several grammars."""
         matchers = []
         for task in tasks:
-            schema = {**(task.schema or {}), "x-guidance": {"whitespace_flexible": False}}
-            matchers.append(
-                self.matcher(self.llguidance.LLMatcher.grammar_from_json_schema(schema))
-            )
+            matchers.append(self.matcher(stock_grammar(task)))
         mask = self.masks.allocate_token_bitmask(len(matchers), self.width)
         is_first = True
 
@@ -182,6 +190,18 @@ class Stock(StockLlguidance):
             return scores
 
         return process
+
+
+def stock_grammar(task: Task) -> str:
+    """Write the schema of a task as llguidance reads it."""
+    schema = {**(task.schema or {}), "x-guidance": {"whitespace_flexible": False}}
+    grammar: str = import_module("llguidance").LLMatcher.grammar_from_json_schema(schema)
+    return grammar
+
+
+def stock_reads(task: Task) -> bool:
+    """Whether llguidance knows all keywords of a schema; in an unknown one it writes nothing."""
+    return not import_module("llguidance").LLMatcher.validate_grammar(stock_grammar(task))
 
 
 class Llama(LlamaCpp):
@@ -356,6 +376,7 @@ def main(arguments: Sequence[str] | None = None) -> None:
     parser.add_argument("--tokens", type=int, default=96, help="of an output, at most")
     options = parser.parse_args(arguments)
     tasks = call_tasks(options.corpus) + extraction_tasks(options.corpus, 20)
+    tasks = [task for task in tasks if stock_reads(task)]
     tasks = random.Random(1).sample(tasks, min(options.tasks, len(tasks)))
     rows = []
     for part in parts_of(options, tasks):
