@@ -278,26 +278,33 @@ def test_how_often_the_right_tool_is_called(
     model = guided.load()
     right = {"constrained": 0, "free": 0}
     valid = {"constrained": 0, "free": 0}
-    asked = [case for case in requests(corpora) if case["calls"]]
+    asked = requests(corpora)
+    sampling = Sampling(repetition_penalty=1.1)  # a model this small repeats itself without end
     engine = Engine(model, max_batch=8)
     written = []
     for case in asked:
         use = choose_tools(model, case["tools"], None, None, None)
         prompt = decode(model, encode_with_tools(model, ask(case), use))
         constrained = engine.submit(
-            ask(case), tools=case["tools"], tool_choice="required", max_tokens=200
+            ask(case),
+            tools=case["tools"],
+            tool_choice="required",
+            max_tokens=300,
+            sampling=sampling,
         )
-        written.append((case, constrained, engine.submit(prompt, max_tokens=120)))
+        free = engine.submit(prompt, max_tokens=120, sampling=sampling)
+        written.append((case, constrained, free))
     engine.run()
     for case, constrained, free in written:
         check(case, constrained.result().calls)
         read = parse_calls(free.result().text, tools=case["tools"])
         for how, calls in (("constrained", constrained.result().calls), ("free", read.calls)):
-            right[how] += bool(calls) and calls[0].name == case["calls"][0]["name"]
+            wanted = [call["name"] for call in case["calls"]]
+            right[how] += [call.name for call in calls[:1]] == wanted[:1] != []
             valid[how] += bool(calls) and is_valid(case, calls)
     with capsys.disabled():
         print(f"\nof {len(asked)} requests: right tool {right}, valid calls {valid}")
-    assert valid["constrained"] >= len(asked) * 0.8  # the others are cut short
+    assert valid["constrained"] >= len(asked) * 0.95  # the others are cut short
 
 
 def test_what_a_model_wrote_can_be_put_into_a_prompt() -> None:
