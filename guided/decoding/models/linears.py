@@ -43,7 +43,8 @@ def most_rows(dtype: torch.dtype) -> int:
     if dtype == torch.float32:
         return FEW_SINGLE
     if dtype == torch.bfloat16:
-        return FEW_BESIDE_TILES if torch.cpu._is_amx_tile_supported() else FEW_HALF
+        has_tiles = getattr(torch.cpu, "_is_amx_tile_supported", bool)  # private, so it may go
+        return FEW_BESIDE_TILES if has_tiles() else FEW_HALF
     return 0
 
 
