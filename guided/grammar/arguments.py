@@ -12,6 +12,7 @@ from guided.grammar.composed import ComposedGrammars
 from guided.grammar.files import GrammarFile
 from guided.grammar.kept import Identity
 from guided.text.json_schema import is_python_type
+from guided.text.surrogates import check_text
 
 
 def refuse_options(file: GrammarFile, **options: object) -> None:
@@ -86,15 +87,7 @@ def check_choices(choices: Iterable[str]) -> tuple[str, ...]:
     for text in texts:
         if not isinstance(text, str):
             raise TypeError(f"a choice must be a str, found {text!r}")
-        try:
-            text.encode()
-        except UnicodeEncodeError as error:
-            raise GrammarError(
-                f"the choice {text!r} has a surrogate, which UTF-8 cannot write",
-                text=text,
-                index=error.start,
-                mend="write the character itself",
-            ) from None
+        check_text(text, f"the choice {text!r}")
     if not texts:
         raise GrammarError(
             "there is nothing to choose from", mend="give at least one text, which may be empty"

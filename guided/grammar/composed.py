@@ -19,7 +19,6 @@ from guided.text.composition import (
     check_depth,
     check_name,
     check_stops,
-    check_text,
     check_unordered,
     choice,
     literal,
@@ -27,6 +26,7 @@ from guided.text.composition import (
     sequence,
 )
 from guided.text.lark.verbatim import Unit
+from guided.text.surrogates import check_text
 
 if TYPE_CHECKING:
     from guided.grammar.grammar import Grammar

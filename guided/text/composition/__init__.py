@@ -10,7 +10,6 @@ from guided.text.composition.checks import (
     check_depth,
     check_name,
     check_stops,
-    check_text,
     check_unordered,
 )
 from guided.text.composition.parts import (
@@ -46,7 +45,6 @@ __all__ = [
     "check_depth",
     "check_name",
     "check_stops",
-    "check_text",
     "check_unordered",
     "choice",
     "literal",

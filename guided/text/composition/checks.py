@@ -7,26 +7,9 @@ from collections.abc import Iterable
 from guided.errors import GrammarError, LimitError
 from guided.text.json_schema.keywords.assertions import MAX_COUNT
 from guided.text.lark.unordered import MAX_PARTS
+from guided.text.surrogates import check_text
 
 MAX_DEPTH = 100
-
-
-def check_text(text: str, what: str) -> str:
-    """Return a text that UTF-8 can write.
-
-    Raises:
-        GrammarError: it has half of a surrogate pair.
-    """
-    try:
-        text.encode()
-    except UnicodeEncodeError as error:
-        raise GrammarError(
-            f"{what} has a surrogate, which UTF-8 cannot write",
-            text=text,
-            index=error.start,
-            mend="write the character itself",
-        ) from None
-    return text
 
 
 def check_name(name: object) -> str:

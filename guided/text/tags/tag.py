@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from guided.errors import GrammarError
+from guided.text.surrogates import check_text
 
 
 @dataclass(frozen=True, slots=True)
@@ -99,12 +100,4 @@ def _check_tag(tag: Tag) -> None:
     if len(given) > 1:
         raise TypeError(f"the tag {tag.begin!r} has both {' and '.join(given)}; give one of them")
     for marker in (tag.begin, *tag.ends):
-        try:
-            marker.encode()
-        except UnicodeEncodeError as error:
-            raise GrammarError(
-                f"the marker {marker!r} has a surrogate, which UTF-8 cannot write",
-                text=marker,
-                index=error.start,
-                mend="write the character itself",
-            ) from None
+        check_text(marker, f"the marker {marker!r}")
