@@ -8,7 +8,8 @@
 #include <cstring>
 #include <vector>
 
-// Vectors wider than the baseline are passed between functions that are inlined only.
+// Vectors wider than the baseline are passed between functions that are inlined only. What is said in
+// assembler is so because intrinsics cannot be inlined into templates without a target of their own.
 #pragma GCC diagnostic ignored "-Wpsabi"
 #define GUIDED_INLINE inline __attribute__((always_inline))
 
@@ -68,9 +69,40 @@ GUIDED_INLINE float sum(const typename Vector<kLanes>::Floats& floats) {
     return parts[0];
 }
 
-template <typename Element>
+// How products are taken: in float32, whatever the weights are.
+template <int kWidth>
+struct Widened {
+    using Row = float;
+    static constexpr int kLanes = kWidth, kStep = kWidth;
+    using Floats = typename Vector<kLanes>::Floats;
+    template <typename Element>
+    static GUIDED_INLINE Floats load(const Element* at) {
+        return guided::load<kLanes>(at);
+    }
+    static GUIDED_INLINE void add(Floats& sums, const Floats& weights, const Floats& inputs) {
+        sums += weights * inputs;
+    }
+};
+
+// Two neighbours at a time, of bfloat16, added in float32 (AVX512-BF16).
+struct Paired {
+    using Row = Brain;
+    static constexpr int kLanes = 16, kStep = 32;
+    using Floats = Vector<kLanes>::Floats;
+    using Pairs = Vector<kStep>::Halves;
+    static GUIDED_INLINE Pairs load(const Brain* at) {
+        Pairs pairs;
+        std::memcpy(&pairs, at, sizeof pairs);
+        return pairs;
+    }
+    static GUIDED_INLINE void add(Floats& sums, const Pairs& weights, const Pairs& inputs) {
+        asm("vdpbf16ps %2, %1, %0" : "+v"(sums) : "v"(weights), "vm"(inputs));
+    }
+};
+
+template <typename Element, typename Row>
 struct Job {
-    const float* rows;
+    const Row* rows;
     size_t count, in;
     const Element* weight;
     size_t out;
@@ -83,34 +115,35 @@ constexpr int kMostRows = 6;
 
 // A tile of kOuts outputs of kRows rows, from `row` and `out` on. Beside it the `share`-th of
 // `shares` parts of the weights for the next outputs is fetched.
-template <int kLanes, int kOuts, int kRows, typename Element>
-GUIDED_INLINE void multiply_tile(const Job<Element>& job, size_t row, size_t out, bool fetch,
-                                 size_t share, size_t shares) {
-    typename Vector<kLanes>::Floats sums[kOuts][kRows];
+template <typename Products, int kOuts, int kRows, typename Element>
+GUIDED_INLINE void multiply_tile(const Job<Element, typename Products::Row>& job, size_t row,
+                                 size_t out, bool fetch, size_t share, size_t shares) {
+    constexpr int kStep = Products::kStep;
+    typename Products::Floats sums[kOuts][kRows];
     for (auto& of_out : sums) {
-        for (auto& one : of_out) one = typename Vector<kLanes>::Floats{};
+        for (auto& one : of_out) one = typename Products::Floats{};
     }
     const Element* weight = job.weight + out * job.in;
-    const float* rows = job.rows + row * job.in;
+    const auto* rows = job.rows + row * job.in;
     const size_t first = kOuts + kOuts * share / shares;
     const size_t last = fetch ? kOuts + kOuts * (share + 1) / shares : first;
     size_t at = 0;
-    for (; at + kLanes <= job.in; at += kLanes) {
+    for (; at + kStep <= job.in; at += kStep) {
         for (size_t next = first; next < last; ++next) {
             __builtin_prefetch(weight + next * job.in + at);
         }
-        typename Vector<kLanes>::Floats weights[kOuts];
-        for (int o = 0; o < kOuts; ++o) weights[o] = load<kLanes>(weight + o * job.in + at);
+        decltype(Products::load(weight)) weights[kOuts];
+        for (int o = 0; o < kOuts; ++o) weights[o] = Products::load(weight + o * job.in + at);
         for (int r = 0; r < kRows; ++r) {
-            const auto input = load<kLanes>(rows + r * job.in + at);
-            for (int o = 0; o < kOuts; ++o) sums[o][r] += weights[o] * input;
+            const auto inputs = Products::load(rows + r * job.in + at);
+            for (int o = 0; o < kOuts; ++o) Products::add(sums[o][r], weights[o], inputs);
         }
     }
     for (int o = 0; o < kOuts; ++o) {
         for (int r = 0; r < kRows; ++r) {
-            float total = sum<kLanes>(sums[o][r]);
+            float total = sum<Products::kLanes>(sums[o][r]);
             for (size_t k = at; k < job.in; ++k) {
-                total += widen(weight[o * job.in + k]) * rows[r * job.in + k];
+                total += widen(weight[o * job.in + k]) * widen(rows[r * job.in + k]);
             }
             if (job.bias) total += widen(job.bias[out + o]);
             round_to(total, job.result + (row + r) * job.out + out + o);
@@ -119,15 +152,16 @@ GUIDED_INLINE void multiply_tile(const Job<Element>& job, size_t row, size_t out
 }
 
 // kOuts outputs of all rows.
-template <int kLanes, int kOuts, typename Element>
-GUIDED_INLINE void multiply_outs(const Job<Element>& job, size_t out, bool fetch) {
+template <typename Products, int kOuts, typename Element>
+GUIDED_INLINE void multiply_outs(const Job<Element, typename Products::Row>& job, size_t out,
+                                 bool fetch) {
     const size_t passes = (job.count + kMostRows - 1) / kMostRows;
     size_t row = 0;
     for (size_t pass = 0; pass < passes; ++pass) {
         const size_t rows = (job.count - row + passes - pass - 1) / (passes - pass);
         switch (rows) {
 #define GUIDED_TILE(n)                                                                             \
-    case n: multiply_tile<kLanes, kOuts, n>(job, row, out, fetch, pass, passes); break
+    case n: multiply_tile<Products, kOuts, n>(job, row, out, fetch, pass, passes); break
             GUIDED_TILE(1);
             GUIDED_TILE(2);
             GUIDED_TILE(3);
@@ -140,35 +174,46 @@ GUIDED_INLINE void multiply_outs(const Job<Element>& job, size_t out, bool fetch
     }
 }
 
-template <int kLanes, int kOuts, typename Element>
-GUIDED_INLINE void multiply_span(const Job<Element>& job, size_t begin, size_t end) {
+template <typename Products, int kOuts, typename Element>
+GUIDED_INLINE void multiply_span(const Job<Element, typename Products::Row>& job, size_t begin,
+                                 size_t end) {
     size_t out = begin;
     for (; out + kOuts <= end; out += kOuts) {
-        multiply_outs<kLanes, kOuts>(job, out, out + 2 * kOuts <= end);
+        multiply_outs<Products, kOuts>(job, out, out + 2 * kOuts <= end);
     }
-    for (; out < end; ++out) multiply_outs<kLanes, 1>(job, out, false);
+    for (; out < end; ++out) multiply_outs<Products, 1>(job, out, false);
 }
 
 // Registers: kOuts * kMostRows sums, kOuts weights and an input.
-__attribute__((target("avx512f,avx512bw,avx512vl,fma"))) void multiply_512(const Job<float>& job,
-                                                                           size_t b, size_t e) {
-    multiply_span<16, 4>(job, b, e);
+#define GUIDED_FOR_512 __attribute__((target("avx512f,avx512bw,avx512vl,fma")))
+GUIDED_FOR_512 void multiply_512(const Job<float, float>& job, size_t begin, size_t end) {
+    multiply_span<Widened<16>, 4>(job, begin, end);
 }
-__attribute__((target("avx512f,avx512bw,avx512vl,fma"))) void multiply_512(const Job<Brain>& job,
-                                                                           size_t b, size_t e) {
-    multiply_span<16, 4>(job, b, e);
+GUIDED_FOR_512 void multiply_512(const Job<Brain, float>& job, size_t begin, size_t end) {
+    multiply_span<Widened<16>, 4>(job, begin, end);
 }
-__attribute__((target("avx2,fma"))) void multiply_256(const Job<float>& job, size_t b, size_t e) {
-    multiply_span<8, 2>(job, b, e);
+GUIDED_FOR_512 void multiply_pairs(const Job<Brain, Brain>& job, size_t begin, size_t end) {
+    multiply_span<Paired, 4>(job, begin, end);
 }
-__attribute__((target("avx2,fma"))) void multiply_256(const Job<Brain>& job, size_t b, size_t e) {
-    multiply_span<8, 2>(job, b, e);
+#undef GUIDED_FOR_512
+#define GUIDED_FOR_256 __attribute__((target("avx2,fma")))
+GUIDED_FOR_256 void multiply_256(const Job<float, float>& job, size_t begin, size_t end) {
+    multiply_span<Widened<8>, 2>(job, begin, end);
 }
+GUIDED_FOR_256 void multiply_256(const Job<Brain, float>& job, size_t begin, size_t end) {
+    multiply_span<Widened<8>, 2>(job, begin, end);
+}
+#undef GUIDED_FOR_256
 
 bool has_512() {
     static const bool has = __builtin_cpu_supports("avx512f") &&
                             __builtin_cpu_supports("avx512bw") &&
                             __builtin_cpu_supports("avx512vl");
+    return has;
+}
+
+bool has_pairs() {
+    static const bool has = has_512() && __builtin_cpu_supports("avx512bf16");
     return has;
 }
 
@@ -184,22 +229,30 @@ Number openmp_thread = nullptr;
 Number openmp_threads = nullptr;
 
 template <typename Element>
-void multiply_part(const Job<Element>& job, size_t part, size_t parts) {
+void multiply_outputs(const Job<Element, float>& job, size_t begin, size_t end) {
+    has_512() ? multiply_512(job, begin, end) : multiply_256(job, begin, end);
+}
+void multiply_outputs(const Job<Brain, Brain>& job, size_t begin, size_t end) {
+    multiply_pairs(job, begin, end);
+}
+
+template <typename AnyJob>
+void multiply_part(const AnyJob& job, size_t part, size_t parts) {
     constexpr size_t kBlock = 16;
     const size_t blocks = (job.out + kBlock - 1) / kBlock;
     const size_t begin = blocks * part / parts * kBlock;
     const size_t end = std::min(job.out, blocks * (part + 1) / parts * kBlock);
-    has_512() ? multiply_512(job, begin, end) : multiply_256(job, begin, end);
+    multiply_outputs(job, begin, end);
 }
 
-template <typename Element>
-void multiply(const Job<Element>& job, int threads) {
+template <typename AnyJob>
+void multiply(const AnyJob& job, int threads) {
     if (threads <= 1 || !openmp_parallel) return multiply_part(job, 0, 1);
     const auto work = [](void* data) {
-        multiply_part(*static_cast<const Job<Element>*>(data), static_cast<size_t>(openmp_thread()),
+        multiply_part(*static_cast<const AnyJob*>(data), static_cast<size_t>(openmp_thread()),
                       static_cast<size_t>(openmp_threads()));
     };
-    openmp_parallel(work, const_cast<Job<Element>*>(&job), static_cast<unsigned>(threads), 0);
+    openmp_parallel(work, const_cast<AnyJob*>(&job), static_cast<unsigned>(threads), 0);
 }
 
 }  // namespace
@@ -217,18 +270,22 @@ void use_openmp(void* parallel, void* thread_number, void* thread_count) {
 void multiply_rows(const void* rows, size_t count, size_t in, const void* weight, size_t out,
                    const void* bias, void* result, DType dtype, int threads) {
     if (dtype == DType::float32) {
-        return multiply(Job<float>{static_cast<const float*>(rows), count, in,
-                                   static_cast<const float*>(weight), out,
-                                   static_cast<const float*>(bias), static_cast<float*>(result)},
+        using Single = Job<float, float>;
+        return multiply(Single{static_cast<const float*>(rows), count, in,
+                               static_cast<const float*>(weight), out,
+                               static_cast<const float*>(bias), static_cast<float*>(result)},
                         threads);
     }
-    thread_local std::vector<float> wide;
     const auto* narrow = static_cast<const Brain*>(rows);
+    const auto of = [&]<typename Row>(const Row* inputs) {
+        return Job<Brain, Row>{inputs, count, in, static_cast<const Brain*>(weight), out,
+                               static_cast<const Brain*>(bias), static_cast<Brain*>(result)};
+    };
+    if (has_pairs()) return multiply(of(narrow), threads);
+    thread_local std::vector<float> wide;
     wide.resize(count * in);
     std::transform(narrow, narrow + count * in, wide.begin(), [](Brain b) { return widen(b); });
-    multiply(Job<Brain>{wide.data(), count, in, static_cast<const Brain*>(weight), out,
-                        static_cast<const Brain*>(bias), static_cast<Brain*>(result)},
-             threads);
+    multiply(of(wide.data()), threads);
 }
 
 }  // namespace guided
