@@ -310,6 +310,122 @@ def apply_mask_cpu(
 def can_multiply_rows() -> bool:
     """Whether `multiply_rows` works here: on x86-64 with AVX2 or AVX-512, built by gcc or clang."""
 
+class AttentionPlan:
+    """Who sees what in a step, for `attend_rows`.
+
+    Args:
+        page_size: tokens a page, a multiple of 4.
+        sinks: tokens below this are seen in spite of a window.
+        sequences: for each its first row, its rows (1 to 64), the tokens cached before, the tokens with
+            its rows, and what is read: those below `kept` and those from `low` on.
+        rows: for each the first cached token that it sees, and as bits the new ones that it sees.
+        tables: address of (sequences, width) int32, the pages of each.
+
+    Raises:
+        ValueError: the numbers do not fit each other.
+    """
+
+    def __init__(
+        self,
+        page_size: int,
+        sinks: int,
+        sequences: Sequence[tuple[int, int, int, int, int, int]],
+        rows: Sequence[tuple[int, int]],
+        tables: int,
+        width: int,
+    ) -> None: ...
+
+def can_attend(key_size: int, value_size: int) -> bool:
+    """Whether `attend_rows` works here for heads of these sizes."""
+
+def attend_rows(
+    plan: AttentionPlan,
+    query: int,
+    row_stride: int,
+    head_stride: int,
+    keys: int,
+    values: int,
+    key_scales: int,
+    value_scales: int,
+    pages: int,
+    heads: int,
+    group: int,
+    key_size: int,
+    value_size: int,
+    scale: float,
+    soft_cap: float,
+    sink_logits: int,
+    result: int,
+    is_half: bool,
+    threads: int,
+) -> None:
+    """Write softmax(scale * query * keys^T) * values for the rows of a plan.
+
+    By addresses: query (T, heads * group, key_size), rows and heads the strides apart; keys (pages,
+    page_size, heads, key_size) and values, likewise; result (T, heads * group, value_size), contiguous;
+    float32, or bfloat16 if `is_half`. With scales (pages, page_size, heads) float32, keys and values are
+    int8. 0: no scales, no soft cap, no sink logits (heads * group) float32.
+
+    Raises:
+        IndexError: a page of the plan is not there.
+    """
+
+class DecoderLayer:
+    """The weights of a layer of a decoder, by their addresses, for `run_layer`; the caller keeps them.
+
+    Args:
+        hidden, inner, heads, group, head_size: its sizes; heads are those of keys, and `group` how many
+            heads of queries each has.
+        epsilon: of its norms.
+        scale: of its scores.
+        is_half: all numbers are bfloat16, else float32.
+        addresses: of `attention_norm` and `network_norm` (hidden); `query`, `key` and `value` (out, hidden);
+            `output` (hidden, heads * group * head_size); `gate` and `up` (inner, hidden); `down` (hidden,
+            inner); if it has them, of `query_norm` and `key_norm` (head_size), and of biases, such as
+            `query_bias` (out).
+
+    Raises:
+        ValueError: a weight is missing.
+    """
+
+    def __init__(
+        self,
+        hidden: int,
+        inner: int,
+        heads: int,
+        group: int,
+        head_size: int,
+        epsilon: float,
+        scale: float,
+        is_half: bool,
+        addresses: dict[str, int],
+    ) -> None: ...
+    @property
+    def can_run(self) -> bool:
+        """Whether `run_layer` works here for its sizes."""
+
+def run_layer(
+    layer: DecoderLayer,
+    plan: AttentionPlan,
+    keys: int,
+    values: int,
+    pages: int,
+    slots: int,
+    cosines: int,
+    sines: int,
+    hidden: int,
+    result: int,
+    threads: int,
+) -> None:
+    """Write what a layer makes of `hidden` to `result`, both (T, hidden), for the T rows of a plan.
+
+    By addresses: keys and values of the cache, (pages, page_size, heads, head_size), to which the new
+    ones are written at `slots`, (T,) int64; cosines and sines (T, head_size).
+
+    Raises:
+        IndexError: a page or a slot is not there.
+    """
+
 def use_openmp(parallel: int, thread_number: int, thread_count: int) -> None:
     """Take the threads of this OpenMP runtime: addresses of its GOMP_parallel, omp_get_thread_num and
     omp_get_num_threads; zeros for one thread."""

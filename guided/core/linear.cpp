@@ -1,73 +1,15 @@
 #include "linear.h"
 
-#if defined(__GNUC__) && defined(__x86_64__)
+#include "parallel.h"
+#include "vectors.h"
+
+#ifdef GUIDED_HAS_VECTORS
 
 #include <algorithm>
-#include <bit>
-#include <cstdint>
-#include <cstring>
 #include <vector>
-
-// Vectors wider than the baseline are passed between functions that are inlined only. What is said in
-// assembler is so because intrinsics cannot be inlined into templates without a target of their own.
-#pragma GCC diagnostic ignored "-Wpsabi"
-#define GUIDED_INLINE inline __attribute__((always_inline))
 
 namespace guided {
 namespace {
-
-using Brain = uint16_t;  // the bits of a bfloat16
-
-template <int kLanes>
-struct Vector {
-    typedef float Floats __attribute__((vector_size(kLanes * 4)));
-    typedef uint32_t Words __attribute__((vector_size(kLanes * 4)));
-    typedef uint16_t Halves __attribute__((vector_size(kLanes * 2)));
-};
-
-template <int kLanes>
-GUIDED_INLINE typename Vector<kLanes>::Floats load(const float* at) {
-    typename Vector<kLanes>::Floats floats;
-    std::memcpy(&floats, at, sizeof floats);
-    return floats;
-}
-
-template <int kLanes>
-GUIDED_INLINE typename Vector<kLanes>::Floats load(const Brain* at) {
-    typename Vector<kLanes>::Halves halves;
-    std::memcpy(&halves, at, sizeof halves);
-    const auto words = __builtin_convertvector(halves, typename Vector<kLanes>::Words) << 16;
-    typename Vector<kLanes>::Floats floats;
-    std::memcpy(&floats, &words, sizeof floats);
-    return floats;
-}
-
-GUIDED_INLINE float widen(float number) {
-    return number;
-}
-GUIDED_INLINE float widen(Brain number) {
-    return std::bit_cast<float>(uint32_t{number} << 16);
-}
-
-GUIDED_INLINE void round_to(float number, float* at) {
-    *at = number;
-}
-GUIDED_INLINE void round_to(float number, Brain* at) {  // to the nearest, ties to even
-    const auto bits = std::bit_cast<uint32_t>(number);
-    const bool is_nan = number != number;
-    *at = static_cast<Brain>(is_nan ? bits >> 16 | 0x40u
-                                    : (bits + 0x7FFFu + (bits >> 16 & 1u)) >> 16);
-}
-
-template <int kLanes>
-GUIDED_INLINE float sum(const typename Vector<kLanes>::Floats& floats) {
-    float parts[kLanes];
-    std::memcpy(parts, &floats, sizeof floats);
-    for (int step = kLanes / 2; step > 0; step /= 2) {
-        for (int lane = 0; lane < step; ++lane) parts[lane] += parts[lane + step];
-    }
-    return parts[0];
-}
 
 // How products are taken: in float32, whatever the weights are.
 template <int kWidth>
@@ -95,6 +37,7 @@ struct Paired {
         std::memcpy(&pairs, at, sizeof pairs);
         return pairs;
     }
+    // Intrinsics cannot be inlined into templates that have no target of their own.
     static GUIDED_INLINE void add(Floats& sums, const Pairs& weights, const Pairs& inputs) {
         asm("vdpbf16ps %2, %1, %0" : "+v"(sums) : "v"(weights), "vm"(inputs));
     }
@@ -185,7 +128,6 @@ GUIDED_INLINE void multiply_span(const Job<Element, typename Products::Row>& job
 }
 
 // Registers: kOuts * kMostRows sums, kOuts weights and an input.
-#define GUIDED_FOR_512 __attribute__((target("avx512f,avx512bw,avx512vl,fma")))
 GUIDED_FOR_512 void multiply_512(const Job<float, float>& job, size_t begin, size_t end) {
     multiply_span<Widened<16>, 4>(job, begin, end);
 }
@@ -195,38 +137,17 @@ GUIDED_FOR_512 void multiply_512(const Job<Brain, float>& job, size_t begin, siz
 GUIDED_FOR_512 void multiply_pairs(const Job<Brain, Brain>& job, size_t begin, size_t end) {
     multiply_span<Paired, 4>(job, begin, end);
 }
-#undef GUIDED_FOR_512
-#define GUIDED_FOR_256 __attribute__((target("avx2,fma")))
 GUIDED_FOR_256 void multiply_256(const Job<float, float>& job, size_t begin, size_t end) {
     multiply_span<Widened<8>, 2>(job, begin, end);
 }
 GUIDED_FOR_256 void multiply_256(const Job<Brain, float>& job, size_t begin, size_t end) {
     multiply_span<Widened<8>, 2>(job, begin, end);
 }
-#undef GUIDED_FOR_256
-
-bool has_512() {
-    static const bool has = __builtin_cpu_supports("avx512f") &&
-                            __builtin_cpu_supports("avx512bw") &&
-                            __builtin_cpu_supports("avx512vl");
-    return has;
-}
 
 bool has_pairs() {
     static const bool has = has_512() && __builtin_cpu_supports("avx512bf16");
     return has;
 }
-
-bool has_256() {
-    static const bool has = __builtin_cpu_supports("avx2") && __builtin_cpu_supports("fma");
-    return has;
-}
-
-using Parallel = void (*)(void (*)(void*), void*, unsigned, unsigned);
-using Number = int (*)();
-Parallel openmp_parallel = nullptr;
-Number openmp_thread = nullptr;
-Number openmp_threads = nullptr;
 
 template <typename Element>
 void multiply_outputs(const Job<Element, float>& job, size_t begin, size_t end) {
@@ -245,14 +166,17 @@ void multiply_part(const AnyJob& job, size_t part, size_t parts) {
     multiply_outputs(job, begin, end);
 }
 
-template <typename AnyJob>
-void multiply(const AnyJob& job, int threads) {
-    if (threads <= 1 || !openmp_parallel) return multiply_part(job, 0, 1);
-    const auto work = [](void* data) {
-        multiply_part(*static_cast<const AnyJob*>(data), static_cast<size_t>(openmp_thread()),
-                      static_cast<size_t>(openmp_threads()));
-    };
-    openmp_parallel(work, const_cast<AnyJob*>(&job), static_cast<unsigned>(threads), 0);
+template <typename Element, typename Row>
+void multiply(const Row* rows, size_t count, size_t in, std::span<const Product> products,
+              int threads) {
+    in_parallel(threads, [&](size_t part, size_t parts) {
+        for (const Product& each : products) {
+            const Job<Element, Row> job{rows, count, in, static_cast<const Element*>(each.weight),
+                                        each.out, static_cast<const Element*>(each.bias),
+                                        static_cast<Element*>(each.result)};
+            multiply_part(job, part, parts);
+        }
+    });
 }
 
 }  // namespace
@@ -261,31 +185,17 @@ bool can_multiply_rows() {
     return has_512() || has_256();
 }
 
-void use_openmp(void* parallel, void* thread_number, void* thread_count) {
-    openmp_parallel = reinterpret_cast<Parallel>(parallel);
-    openmp_thread = reinterpret_cast<Number>(thread_number);
-    openmp_threads = reinterpret_cast<Number>(thread_count);
-}
-
-void multiply_rows(const void* rows, size_t count, size_t in, const void* weight, size_t out,
-                   const void* bias, void* result, DType dtype, int threads) {
+void multiply_rows(const void* rows, size_t count, size_t in, std::span<const Product> products,
+                   DType dtype, int threads) {
     if (dtype == DType::float32) {
-        using Single = Job<float, float>;
-        return multiply(Single{static_cast<const float*>(rows), count, in,
-                               static_cast<const float*>(weight), out,
-                               static_cast<const float*>(bias), static_cast<float*>(result)},
-                        threads);
+        return multiply<float>(static_cast<const float*>(rows), count, in, products, threads);
     }
     const auto* narrow = static_cast<const Brain*>(rows);
-    const auto of = [&]<typename Row>(const Row* inputs) {
-        return Job<Brain, Row>{inputs, count, in, static_cast<const Brain*>(weight), out,
-                               static_cast<const Brain*>(bias), static_cast<Brain*>(result)};
-    };
-    if (has_pairs()) return multiply(of(narrow), threads);
+    if (has_pairs()) return multiply<Brain>(narrow, count, in, products, threads);
     thread_local std::vector<float> wide;
     wide.resize(count * in);
     std::transform(narrow, narrow + count * in, wide.begin(), [](Brain b) { return widen(b); });
-    multiply(of(wide.data()), threads);
+    multiply<Brain>(static_cast<const float*>(wide.data()), count, in, products, threads);
 }
 
 }  // namespace guided
@@ -298,10 +208,7 @@ bool can_multiply_rows() {
     return false;
 }
 
-void use_openmp(void*, void*, void*) {}
-
-void multiply_rows(const void*, size_t, size_t, const void*, size_t, const void*, void*, DType,
-                   int) {}
+void multiply_rows(const void*, size_t, size_t, std::span<const Product>, DType, int) {}
 
 }  // namespace guided
 

@@ -6,7 +6,7 @@
 // - automaton.cpp: a grammar over a vocabulary, and its file.
 // - matcher.cpp: one sequence under an automaton; tokens.cpp: lists of tokens and drafts.
 // - masks.cpp: the masks of a batch; words.cpp: the memory of torch or numpy they are written to.
-// - linear.cpp: a linear layer for a few rows.
+// - linear.cpp: a linear layer for a few rows; attention.cpp: attention of a few rows, a whole layer.
 //
 // Calls that may be long let go of the GIL; those that are a table look-up keep it, since letting
 // go costs as much as they do. All of it keeps to the limited API of Python 3.12, so that one wheel
@@ -39,6 +39,7 @@ void bind_automaton(nb::module_& m);
 void bind_matcher(nb::module_& m);
 void bind_masks(nb::module_& m);
 void bind_linear(nb::module_& m);
+void bind_attention(nb::module_& m);
 
 // The methods of Arena that compound.cpp and describe.cpp add.
 void bind_compound(nb::class_<Arena>& arena);

@@ -62,4 +62,5 @@ NB_MODULE(_core, m) {
     bind_matcher(m);
     bind_masks(m);
     bind_linear(m);
+    bind_attention(m);
 }

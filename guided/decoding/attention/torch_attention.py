@@ -12,6 +12,7 @@ import torch
 from torch import Tensor
 from torch.nn.functional import scaled_dot_product_attention
 
+from guided.decoding.attention.core_attention import attend_by_core, plan_of
 from guided.decoding.attention.padded import attend_padded, is_short, padded_of
 from guided.decoding.attention.spans import Span, spans_of
 from guided.decoding.batch import Batch
@@ -34,6 +35,9 @@ def attend(
     sink_logits: Tensor | None = None,
 ) -> Tensor:
     """Attend as `guided.decoding.attention.attend` says: (T, Hq, D) to (T, Hq, Dv)."""
+    plan = plan_of(query, pages, batch, window, sinks)
+    if plan is not None:
+        return attend_by_core(query, pages, plan, scale, soft_cap, sink_logits)
     if soft_cap is None and sink_logits is None:
         block = padded_of(batch, window, sinks, query.dtype)
         if block is not None and is_short(block, pages):

@@ -15,6 +15,7 @@ from transformers import PreTrainedConfig, PreTrainedModel
 from guided.decoding.batch import Batch
 from guided.decoding.graphs import StepGraphs
 from guided.decoding.head import Head
+from guided.decoding.models.fused_layers import FusedLayers
 from guided.decoding.models.linears import Linears
 from guided.decoding.models.paged_layers import (
     ATTENTION,
@@ -68,6 +69,7 @@ class TransformersRunner:
         self.dtype: torch.dtype = network.dtype
         self.device = input_device(network)
         self._model_cache = PagedModelCache(network.config)
+        self._fused = FusedLayers(network, self._model_cache)
         self._pages = PageCache(1, 1)
         self._graphs: StepGraphs | None = None
         # Inference mode is some percent faster; what a sharded network does may not know it.
@@ -159,7 +161,8 @@ class TransformersRunner:
                     allowed()
                 return Logits(values.clone())
         # The head last, as it is a linear layer too and goes on to what it finds.
-        with self._linears.step(), self._head.step(rows, allowed) as head:
+        steps = self._linears.step(), self._fused.step(batch), self._head.step(rows, allowed)
+        with steps[0], steps[1], steps[2] as head:
             logits = self._run_network(batch)  # (R, n)
         if head.was_called:
             return Logits(logits, head.tokens)
@@ -202,6 +205,11 @@ class TransformersRunner:
             self._compare()
         except KeysChanged:
             self._model_cache.gathers = True
+            self._compare()
+        except NotServed:
+            if not len(self._fused):
+                raise
+            self._fused.forget()
             self._compare()
 
     def _compare(self) -> None:
