@@ -316,9 +316,10 @@ class AttentionPlan:
     Args:
         page_size: tokens a page, a multiple of 4.
         sinks: tokens below this are seen in spite of a window.
-        sequences: for each its first row, its rows (1 to 64), the tokens cached before, the tokens with
+        sequences: for each its first row, its rows, the tokens cached before, the tokens with
             its rows, and what is read: those below `kept` and those from `low` on.
-        rows: for each the first cached token that it sees, and as bits the new ones that it sees.
+        rows: for each the first token that it sees, and 0; in a tree, of at most 64 rows, the first cached
+            token that it sees, and as bits the new ones that it sees.
         tables: address of (sequences, width) int32, the pages of each.
 
     Raises:

@@ -13,11 +13,14 @@ void AttentionPlan::check() const {
     if (tables.size() != width * sequences.size())
         throw std::invalid_argument("there is a row of pages for each sequence");
     for (const auto& each : sequences) {
-        const bool fits = each.rows >= 1 && each.rows <= 64 && each.cached + each.rows == each.length &&
+        const bool fits = each.rows >= 1 && each.cached + each.rows == each.length &&
                           each.kept <= each.low && each.low <= each.cached &&
                           size_t{each.first_row} + each.rows <= rows.size() &&
                           (each.length + page_size - 1) / page_size <= width;
         if (!fits) throw std::invalid_argument("the numbers of a sequence do not fit each other");
+        for (size_t row = each.first_row; each.rows > 64 && row < each.first_row + each.rows; ++row) {
+            if (rows[row].tree) throw std::invalid_argument("a tree has at most 64 rows");
+        }
     }
 }
 
@@ -40,46 +43,16 @@ constexpr float kNothing = -std::numeric_limits<float>::infinity();
 constexpr size_t kPart = 128;
 constexpr size_t kSlots = 4;     // keys that meet some queries at a time
 constexpr size_t kQueries = 16;  // queries whose scores are kept at a time
+constexpr size_t kFewRows = 16;  // rows of a sequence up to which its parts are shared out
 
-// Lanes of `a` where the bit of a lane is not set, of `b` where it is, each with its neighbour added.
-template <int kLanes, size_t kBit, size_t... kLane>
-GUIDED_INLINE typename Vector<kLanes>::Floats fold(const typename Vector<kLanes>::Floats& a,
-                                                   const typename Vector<kLanes>::Floats& b,
-                                                   std::index_sequence<kLane...>) {
-#ifdef __clang__
-    return __builtin_shufflevector(a, b, (kLane & kBit ? kLanes + kLane : kLane)...) +
-           __builtin_shufflevector(a, b,
-                                   (kLane & kBit ? kLanes + (kLane ^ kBit) : kLane ^ kBit)...);
-#else
-    using Integers = typename Vector<kLanes>::Integers;
-    return __builtin_shuffle(a, b, Integers{(kLane & kBit ? kLanes + kLane : kLane)...}) +
-           __builtin_shuffle(
-               a, b, Integers{(kLane & kBit ? kLanes + (kLane ^ kBit) : kLane ^ kBit)...});
-#endif
-}
-
-// The sum of each of kLanes vectors, in the lane of its number.
-template <int kLanes, size_t kBit = 1>
-GUIDED_INLINE typename Vector<kLanes>::Floats sums_of(const typename Vector<kLanes>::Floats* each) {
-    if constexpr (kBit == kLanes) {
-        return each[0];
-    } else {
-        constexpr size_t kCount = kLanes / kBit / 2;
-        typename Vector<kLanes>::Floats folded[kCount];
-        for (size_t i = 0; i < kCount; ++i) {
-            folded[i] = fold<kLanes, kBit>(each[2 * i], each[2 * i + 1],
-                                           std::make_index_sequence<kLanes>());
-        }
-        return sums_of<kLanes, 2 * kBit>(folded);
-    }
-}
-
-// A part of a sequence, for one head.
+// Work for one thread: some queries of a sequence and head, over one part or over all.
 struct Item {
     uint32_t sequence, head;
-    uint32_t first;  // token
-    uint32_t place;  // in the list of heads
-    size_t room;     // of its result: for each query its maximum, its sum, its Dv numbers
+    uint32_t query, count;  // the first, from the first row of the sequence on
+    uint32_t part;          // its first token
+    uint32_t place;         // in the list of heads
+    size_t room;            // of the result: for each query its maximum, its sum, its Dv numbers
+    bool is_whole;          // over all parts
 };
 
 // The parts of a sequence, for one head.
@@ -105,7 +78,7 @@ struct Call {
 };
 
 struct Workspace {
-    std::vector<float> queries, scores, sums;
+    std::vector<float> queries, scores, found, merged;
     std::vector<Run> runs;
 };
 
@@ -114,7 +87,7 @@ void find_runs(const AttentionPlan& plan, const Item& item, std::vector<Run>& ru
     runs.clear();
     const auto& sequence = plan.sequences[item.sequence];
     const uint32_t* table = plan.tables.data() + item.sequence * plan.width;
-    const size_t size = plan.page_size, part = item.first;
+    const size_t size = plan.page_size, part = item.part;
     const auto add = [&](size_t first, size_t last) {
         first = std::max(first, part);
         last = std::min(last, part + kPart);
@@ -129,17 +102,18 @@ void find_runs(const AttentionPlan& plan, const Item& item, std::vector<Run>& ru
 }
 
 template <int kLanes>
-GUIDED_INLINE void read_queries(const Call& call, const Item& item, size_t count, float* queries) {
+GUIDED_INLINE void read_queries(const Call& call, const Item& item, float* queries) {
     const auto& layer = call.layer;
     const size_t size = layer.key_size;
     const auto copy = [&](const auto* all) {
-        for (size_t q = 0; q < count; ++q) {
+        for (size_t i = 0; i < item.count; ++i) {
+            const size_t q = item.query + i;
             const size_t row = call.plan.sequences[item.sequence].first_row + q / layer.group;
             const size_t head = item.head * layer.group + q % layer.group;
             const auto* from = all + row * call.row_stride + head * call.head_stride;
             for (size_t k = 0; k < size; k += kLanes) {
                 const auto scaled = load<kLanes>(from + k) * layer.scale;
-                std::memcpy(queries + q * size + k, &scaled, sizeof scaled);
+                store<kLanes>(scaled, queries + i * size + k);
             }
         }
     };
@@ -170,21 +144,25 @@ GUIDED_INLINE void score_tile(const float* queries, size_t size, const Number* k
 }
 
 // Take away the scores of what a row does not see.
-void hide(const AttentionPlan& plan, const Item& item, const AttentionRow& row, size_t used,
-          float* scores) {
+void hide(const AttentionPlan& plan, const Item& item, size_t number, size_t used, float* scores) {
     const auto& sequence = plan.sequences[item.sequence];
-    const size_t part = item.first;
+    const AttentionRow& row = plan.rows[sequence.first_row + number];
+    const size_t part = item.part;
     const auto clear = [&](size_t first, size_t last) {  // tokens
         first = std::max(first, part);
         last = std::min(last, part + used);
         for (; first < last; ++first) scores[first - part] = kNothing;
     };
     clear(plan.sinks, row.begin);
-    for (size_t token = std::max<size_t>(sequence.cached, part);
-         token < std::min<size_t>(sequence.length, part + used); ++token) {
-        if (!(row.seen >> (token - sequence.cached) & 1)) scores[token - part] = kNothing;
+    if (row.tree) {
+        for (size_t token = std::max<size_t>(sequence.cached, part);
+             token < std::min<size_t>(sequence.length, part + used); ++token) {
+            if (!(row.tree >> (token - sequence.cached) & 1)) scores[token - part] = kNothing;
+        }
+        clear(sequence.length, part + used);
+    } else {
+        clear(sequence.cached + number + 1, part + used);
     }
-    clear(sequence.length, part + used);
     // What is not read is neither a sink nor in the window of any row, but it shares a tile.
     clear(sequence.kept, sequence.low);
 }
@@ -235,13 +213,13 @@ inline void scale_by(const Call& call, const Item& item, const std::vector<Run>&
 }
 
 // The scores of `count` queries, from the `from`-th of the item on, made weights: e^(score - maximum).
+// The maximum and the sum of each go to `result`.
 template <int kLanes, typename Number>
 GUIDED_INLINE void find_weights(const Call& call, const Item& item, size_t from, size_t count,
                                 size_t used, const float* queries, Workspace& work, float* result,
                                 size_t result_stride) {
     constexpr size_t kTile = kLanes / kSlots;
     const auto& layer = call.layer;
-    const auto& sequence = call.plan.sequences[item.sequence];
     const size_t stride = layer.heads * layer.key_size;
     const auto* keys = static_cast<const Number*>(layer.keys) + item.head * layer.key_size;
     float* scores = work.scores.data();
@@ -258,13 +236,12 @@ GUIDED_INLINE void find_weights(const Call& call, const Item& item, size_t from,
     if (layer.key_scales) scale_by(call, item, work.runs, layer.key_scales, count, scores);
     for (size_t q = 0; q < count; ++q) {
         float* own = scores + q * kPart;
-        const auto& row = call.plan.rows[sequence.first_row + (from + q) / layer.group];
         if (layer.soft_cap != 0) {
             for (size_t i = 0; i < used; ++i) {
                 own[i] = layer.soft_cap * std::tanh(own[i] / layer.soft_cap);
             }
         }
-        hide(call.plan, item, row, used, own);
+        hide(call.plan, item, (item.query + from + q) / layer.group, used, own);
         float most = kNothing;
         for (size_t i = 0; i < used; ++i) most = std::max(most, own[i]);
         const float shift = most == kNothing ? 0.0f : most;
@@ -281,27 +258,25 @@ GUIDED_INLINE void find_weights(const Call& call, const Item& item, size_t from,
     if (layer.value_scales) scale_by(call, item, work.runs, layer.value_scales, count, scores);
 }
 
-// The maximum, sum and weighted values of each query over a part.
+// The maximum, sum and weighted values of each query of an item over its part; `work` has the
+// queries.
 template <int kLanes, typename Number>
-GUIDED_INLINE void attend_part(Call& call, const Item& item, Workspace& work) {
+GUIDED_INLINE void attend_part(const Call& call, const Item& item, Workspace& work, float* result) {
     constexpr size_t kTile = kLanes / kSlots;
     const auto& layer = call.layer;
-    const size_t count = call.plan.sequences[item.sequence].rows * layer.group;
-    const size_t padded = (count + kQueries - 1) / kQueries * kQueries;
-    work.queries.resize(std::max(work.queries.size(), padded * layer.key_size));
-    work.scores.resize(kQueries * kPart);
+    const auto& sequence = call.plan.sequences[item.sequence];
     find_runs(call.plan, item, work.runs);
-    float* queries = work.queries.data();
-    read_queries<kLanes>(call, item, count, queries);
-    std::fill(queries + count * layer.key_size, queries + padded * layer.key_size, 0.0f);
-    const size_t last = work.runs.back().last;
-    const size_t used = (last + kLanes - 1) / kLanes * kLanes;
+    const size_t used = (work.runs.back().last + kLanes - 1) / kLanes * kLanes;
     const size_t stride = layer.heads * layer.value_size, result_stride = layer.value_size + 2;
     const auto* values = static_cast<const Number*>(layer.values) + item.head * layer.value_size;
-    float* result = call.room.get() + item.room;
-    for (size_t from = 0; from < count; from += kQueries) {
-        const size_t some = std::min(kQueries, count - from);
-        find_weights<kLanes, Number>(call, item, from, some, used, queries, work, result,
+    for (size_t from = 0; from < item.count; from += kQueries) {
+        const size_t some = std::min<size_t>(kQueries, item.count - from);
+        const size_t last = (item.query + from + some - 1) / layer.group;  // row
+        if (sequence.cached + last < item.part && !call.plan.rows[sequence.first_row].tree) {
+            for (size_t q = from; q < from + some; ++q) result[q * result_stride] = kNothing;
+            continue;
+        }
+        find_weights<kLanes, Number>(call, item, from, some, used, work.queries.data(), work, result,
                                      result_stride);
         for (size_t q = 0; q < some; q += kTile) {
             const float* weights = work.scores.data() + q * kPart;
@@ -322,70 +297,148 @@ GUIDED_INLINE void attend_part(Call& call, const Item& item, Workspace& work) {
     }
 }
 
+// Merge what was found over a part into what was found over those before.
 template <int kLanes>
-GUIDED_INLINE void attend_any(Call& call, const Item& item, Workspace& work) {
-    switch (call.layer.stored) {
-        case Stored::float32: return attend_part<kLanes, float>(call, item, work);
-        case Stored::bfloat16: return attend_part<kLanes, Brain>(call, item, work);
-        case Stored::int8: return attend_part<kLanes, int8_t>(call, item, work);
+GUIDED_INLINE void absorb(const float* found, size_t size, float* merged) {
+    if (found[0] == kNothing) return;
+    const float most = std::max(merged[0], found[0]);
+    const float before = std::exp(merged[0] - most), weight = std::exp(found[0] - most);
+    merged[0] = most;
+    merged[1] = merged[1] * before + found[1] * weight;
+    for (size_t v = 2; v < size + 2; v += kLanes) {
+        store<kLanes>(load<kLanes>(merged + v) * before + load<kLanes>(found + v) * weight,
+                      merged + v);
     }
 }
 
-GUIDED_FOR_512 void attend_512(Call& call, const Item& item, Workspace& work) {
-    attend_any<16>(call, item, work);
+// What a query begins with: its sink.
+inline void begin(const Call& call, const Item& item, size_t query, float* merged) {
+    const auto& layer = call.layer;
+    std::fill(merged, merged + layer.value_size + 2, 0.0f);
+    merged[0] = kNothing;
+    if (!layer.sink_logits) return;
+    merged[0] = layer.sink_logits[item.head * layer.group + query % layer.group];
+    merged[1] = 1;
 }
-GUIDED_FOR_256 void attend_256(Call& call, const Item& item, Workspace& work) {
-    attend_any<8>(call, item, work);
+
+template <int kLanes>
+GUIDED_INLINE void write(const Call& call, const Item& item, size_t query, const float* merged) {
+    const auto& layer = call.layer;
+    const size_t size = layer.value_size, group = layer.group;
+    const size_t row = call.plan.sequences[item.sequence].first_row + query / group;
+    const size_t at = ((row * layer.heads + item.head) * group + query % group) * size;
+    const float total = merged[1];
+    const float factor = total > 0 ? 1 / total : total == 0 ? 0 : total;  // NaN stays
+    for (size_t v = 0; v < size; v += kLanes) {
+        const auto numbers = load<kLanes>(merged + 2 + v) * factor;
+        call.is_half ? store<kLanes>(numbers, static_cast<Brain*>(call.result) + at + v)
+                     : store<kLanes>(numbers, static_cast<float*>(call.result) + at + v);
+    }
+}
+
+template <int kLanes, typename Number>
+GUIDED_INLINE void attend_item(const Call& call, Item item, Workspace& work) {
+    const auto& layer = call.layer;
+    const size_t stride = layer.value_size + 2, size = layer.key_size;
+    const size_t padded = (item.count + kQueries - 1) / kQueries * kQueries;
+    work.queries.resize(std::max(work.queries.size(), padded * size));
+    work.scores.resize(kQueries * kPart);
+    read_queries<kLanes>(call, item, work.queries.data());
+    std::fill(work.queries.data() + item.count * size, work.queries.data() + padded * size, 0.0f);
+    if (!item.is_whole) {
+        return attend_part<kLanes, Number>(call, item, work, call.room.get() + item.room);
+    }
+    work.found.resize(item.count * stride);
+    work.merged.resize(item.count * stride);
+    float *found = work.found.data(), *merged = work.merged.data();
+    for (size_t q = 0; q < item.count; ++q) begin(call, item, item.query + q, merged + q * stride);
+    const auto& sequence = call.plan.sequences[item.sequence];
+    for (size_t part = 0; part < sequence.length; part += kPart) {
+        if (part >= sequence.kept && part + kPart <= sequence.low) continue;
+        item.part = static_cast<uint32_t>(part);
+        attend_part<kLanes, Number>(call, item, work, found);
+        for (size_t q = 0; q < item.count; ++q) {
+            absorb<kLanes>(found + q * stride, layer.value_size, merged + q * stride);
+        }
+    }
+    for (size_t q = 0; q < item.count; ++q) {
+        write<kLanes>(call, item, item.query + q, merged + q * stride);
+    }
 }
 
 // Merge the results of the parts of a sequence, for one head; they lie in order.
-template <int kLanes, typename Number>
-GUIDED_INLINE void merge(const Call& call, const Head& of, Workspace& work, Number* result) {
-    const auto& layer = call.layer;
-    const Item* items = call.items.data() + of.first;
-    const auto& sequence = call.plan.sequences[items->sequence];
-    const size_t size = layer.value_size, stride = size + 2;
-    const size_t query_heads = layer.heads * layer.group;
-    work.sums.resize(size);
-    for (size_t q = 0; q < sequence.rows * layer.group; ++q) {
-        const size_t head = items->head * layer.group + q % layer.group;
-        float most = layer.sink_logits ? layer.sink_logits[head] : kNothing;
-        const auto part_of = [&](size_t part) {
-            return call.room.get() + items[part].room + q * stride;
-        };
-        for (size_t part = 0; part < of.parts; ++part) most = std::max(most, part_of(part)[0]);
-        float total = layer.sink_logits ? std::exp(layer.sink_logits[head] - most) : 0.0f;
-        std::fill(work.sums.begin(), work.sums.end(), 0.0f);
-        for (size_t part = 0; part < of.parts; ++part) {
-            const float* found = part_of(part);
-            if (found[0] == kNothing) continue;
-            const float weight = std::exp(found[0] - most);
-            total += weight * found[1];
-            for (size_t v = 0; v < size; v += kLanes) {
-                float* sum = work.sums.data() + v;
-                store<kLanes>(load<kLanes>(sum) + weight * load<kLanes>(found + 2 + v), sum);
-            }
+template <int kLanes>
+GUIDED_INLINE void merge(const Call& call, const Head& head, Workspace& work) {
+    const Item* items = call.items.data() + head.first;
+    const size_t stride = call.layer.value_size + 2;
+    work.merged.resize(std::max(work.merged.size(), stride));
+    for (size_t q = 0; q < items->count; ++q) {
+        begin(call, *items, q, work.merged.data());
+        for (size_t part = 0; part < head.parts; ++part) {
+            absorb<kLanes>(call.room.get() + items[part].room + q * stride, call.layer.value_size,
+                           work.merged.data());
         }
-        const float factor = total > 0 ? 1 / total : total == 0 ? 0 : total;  // NaN stays
-        Number* out =
-            result + ((sequence.first_row + q / layer.group) * query_heads + head) * size;
-        for (size_t v = 0; v < size; v += kLanes) {
-            store<kLanes>(load<kLanes>(work.sums.data() + v) * factor, out + v);
-        }
+        write<kLanes>(call, *items, q, work.merged.data());
     }
 }
 
 template <int kLanes>
-GUIDED_INLINE void merge_any(const Call& call, const Head& head, Workspace& work) {
-    call.is_half ? merge<kLanes>(call, head, work, static_cast<Brain*>(call.result))
-                 : merge<kLanes>(call, head, work, static_cast<float*>(call.result));
+GUIDED_INLINE void attend_any(const Call& call, const Item& item, Workspace& work) {
+    switch (call.layer.stored) {
+        case Stored::float32: return attend_item<kLanes, float>(call, item, work);
+        case Stored::bfloat16: return attend_item<kLanes, Brain>(call, item, work);
+        case Stored::int8: return attend_item<kLanes, int8_t>(call, item, work);
+    }
 }
 
+GUIDED_FOR_512 void attend_512(const Call& call, const Item& item, Workspace& work) {
+    attend_any<16>(call, item, work);
+}
+GUIDED_FOR_256 void attend_256(const Call& call, const Item& item, Workspace& work) {
+    attend_any<8>(call, item, work);
+}
 GUIDED_FOR_512 void merge_512(const Call& call, const Head& head, Workspace& work) {
-    merge_any<16>(call, head, work);
+    merge<16>(call, head, work);
 }
 GUIDED_FOR_256 void merge_256(const Call& call, const Head& head, Workspace& work) {
-    merge_any<8>(call, head, work);
+    merge<8>(call, head, work);
+}
+
+// Share the work: few rows by parts, many by rows.
+void share(Call& call, std::vector<Head>& heads) {
+    const auto& layer = call.layer;
+    size_t room = 0;
+    for (size_t number = 0; number < call.plan.sequences.size(); ++number) {
+        const auto& sequence = call.plan.sequences[number];
+        const size_t queries = sequence.rows * layer.group;
+        for (size_t head = 0; head < layer.heads; ++head) {
+            Item item{};
+            item.sequence = static_cast<uint32_t>(number);
+            item.head = static_cast<uint32_t>(head);
+            item.is_whole = sequence.rows > kFewRows;
+            if (item.is_whole) {
+                const size_t most = kFewRows * layer.group;
+                for (size_t query = 0; query < queries; query += most) {
+                    item.query = static_cast<uint32_t>(query);
+                    item.count = static_cast<uint32_t>(std::min(most, queries - query));
+                    call.items.push_back(item);
+                }
+                continue;
+            }
+            item.count = static_cast<uint32_t>(queries);
+            item.place = static_cast<uint32_t>(heads.size());
+            const auto first = static_cast<uint32_t>(call.items.size());
+            for (size_t part = 0; part < sequence.length; part += kPart) {
+                if (part >= sequence.kept && part + kPart <= sequence.low) continue;
+                item.part = static_cast<uint32_t>(part);
+                item.room = room;
+                call.items.push_back(item);
+                room += queries * (layer.value_size + 2);
+            }
+            heads.push_back({first, static_cast<uint32_t>(call.items.size()) - first});
+        }
+    }
+    call.room = std::make_unique_for_overwrite<float[]>(room);
 }
 
 }  // namespace
@@ -399,22 +452,7 @@ void attend_rows(const AttentionPlan& plan, const AttentionLayer& layer, const v
                  size_t row_stride, size_t head_stride, void* result, bool is_half, int threads) {
     Call call{plan, layer, query, row_stride, head_stride, result, is_half, {}, {}};
     std::vector<Head> heads;
-    size_t room = 0;
-    for (size_t number = 0; number < plan.sequences.size(); ++number) {
-        const auto& sequence = plan.sequences[number];
-        for (size_t head = 0; head < layer.heads; ++head) {
-            const auto first = static_cast<uint32_t>(call.items.size());
-            for (size_t part = 0; part < sequence.length; part += kPart) {
-                if (part >= sequence.kept && part + kPart <= sequence.low) continue;
-                call.items.push_back({static_cast<uint32_t>(number), static_cast<uint32_t>(head),
-                                      static_cast<uint32_t>(part),
-                                      static_cast<uint32_t>(heads.size()), room});
-                room += sequence.rows * layer.group * (layer.value_size + 2);
-            }
-            heads.push_back({first, static_cast<uint32_t>(call.items.size()) - first});
-        }
-    }
-    call.room = std::make_unique_for_overwrite<float[]>(room);
+    share(call, heads);
     const auto left = std::make_unique<std::atomic<uint32_t>[]>(heads.size());
     for (size_t i = 0; i < heads.size(); ++i) left[i] = heads[i].parts;
     std::atomic<size_t> next = 0;
@@ -424,7 +462,7 @@ void attend_rows(const AttentionPlan& plan, const AttentionLayer& layer, const v
             const Item& item = call.items[i];
             has_512() ? attend_512(call, item, work) : attend_256(call, item, work);
             // Whoever ends the last part of a head merges them.
-            if (left[item.place].fetch_sub(1) > 1) continue;
+            if (item.is_whole || left[item.place].fetch_sub(1) > 1) continue;
             const Head& head = heads[item.place];
             has_512() ? merge_512(call, head, work) : merge_256(call, head, work);
         }

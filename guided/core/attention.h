@@ -1,9 +1,9 @@
-// Attention of a few rows a sequence over pages, on the CPU: flash decoding with split keys.
+// Attention of packed rows over pages, on the CPU: flash decoding with split keys.
 //
 // Keys and values are read where they lie, once for all query heads of a group and all rows of the
 // sequence. A sequence is cut at fixed places; the parts are worked off by all threads and merged by
-// log-sum-exp in the order of the text, so that a result does not hang on the other sequences, nor on
-// the threads. Source: Dao et al., "Flash-Decoding for long-context inference", 2023.
+// log-sum-exp in the order of the text, so that a result does not hang on the other rows, nor on the
+// threads. Of many rows, as in a prompt, the threads take some each with all parts instead. Source: Dao et al., "Flash-Decoding for long-context inference", 2023.
 
 #pragma once
 
@@ -16,16 +16,16 @@ namespace guided {
 
 // Rows of one sequence, those of a batch from `first_row` on.
 struct AttentionSequence {
-    uint32_t first_row, rows;  // at most 64 rows
+    uint32_t first_row, rows;
     uint32_t cached, length;   // tokens before these rows, and with them
     uint32_t kept, low;        // read are the tokens below `kept` and those from `low` on
 };
 
-// What one row sees: of the tokens that were cached those from `begin` on and the sinks, of the new
-// ones those with a bit.
+// What one row sees, beside the sinks: the tokens from `begin` up to itself; in a tree, of at most 64
+// rows, those from `begin` on that were cached, and the new ones with a bit.
 struct AttentionRow {
     uint32_t begin;
-    uint64_t seen;
+    uint64_t tree;  // 0: no tree
 };
 
 // Who sees what in a step; the same for all layers of a kind.

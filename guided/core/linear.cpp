@@ -53,9 +53,6 @@ struct Job {
     Element* result;
 };
 
-// The most rows that are multiplied at a time; so many sums fit into the registers.
-constexpr int kMostRows = 6;
-
 // A tile of kOuts outputs of kRows rows, from `row` and `out` on. Beside it the `share`-th of
 // `shares` parts of the weights for the next outputs is fetched.
 template <typename Products, int kOuts, int kRows, typename Element>
@@ -82,9 +79,18 @@ GUIDED_INLINE void multiply_tile(const Job<Element, typename Products::Row>& job
             for (int o = 0; o < kOuts; ++o) Products::add(sums[o][r], weights[o], inputs);
         }
     }
+    constexpr int kLanes = Products::kLanes, kGroups = (kOuts * kRows + kLanes - 1) / kLanes;
+    float totals[kGroups * kLanes];  // as `sums`
+    for (int group = 0; group < kGroups; ++group) {
+        typename Products::Floats some[kLanes] = {};
+        for (int i = 0; i < kLanes && group * kLanes + i < kOuts * kRows; ++i) {
+            some[i] = sums[(group * kLanes + i) / kRows][(group * kLanes + i) % kRows];
+        }
+        store<kLanes>(sums_of<kLanes>(some), totals + group * kLanes);
+    }
     for (int o = 0; o < kOuts; ++o) {
         for (int r = 0; r < kRows; ++r) {
-            float total = sum<Products::kLanes>(sums[o][r]);
+            float total = totals[o * kRows + r];
             for (size_t k = at; k < job.in; ++k) {
                 total += widen(weight[o * job.in + k]) * widen(rows[r * job.in + k]);
             }
@@ -95,7 +101,7 @@ GUIDED_INLINE void multiply_tile(const Job<Element, typename Products::Row>& job
 }
 
 // kOuts outputs of all rows.
-template <typename Products, int kOuts, typename Element>
+template <typename Products, int kOuts, int kMostRows, typename Element>
 GUIDED_INLINE void multiply_outs(const Job<Element, typename Products::Row>& job, size_t out,
                                  bool fetch) {
     const size_t passes = (job.count + kMostRows - 1) / kMostRows;
@@ -104,44 +110,51 @@ GUIDED_INLINE void multiply_outs(const Job<Element, typename Products::Row>& job
         const size_t rows = (job.count - row + passes - pass - 1) / (passes - pass);
         switch (rows) {
 #define GUIDED_TILE(n)                                                                             \
-    case n: multiply_tile<Products, kOuts, n>(job, row, out, fetch, pass, passes); break
+    case n:                                                                                        \
+        if constexpr (n <= kMostRows) {                                                            \
+            multiply_tile<Products, kOuts, n>(job, row, out, fetch, pass, passes);                 \
+        }                                                                                          \
+        break
             GUIDED_TILE(1);
             GUIDED_TILE(2);
             GUIDED_TILE(3);
             GUIDED_TILE(4);
             GUIDED_TILE(5);
             GUIDED_TILE(6);
+            GUIDED_TILE(7);
+            GUIDED_TILE(8);
 #undef GUIDED_TILE
         }
         row += rows;
     }
 }
 
-template <typename Products, int kOuts, typename Element>
+// At most kMostRows rows are multiplied at a time, as many as have room for their sums in registers.
+template <typename Products, int kOuts, int kMostRows, typename Element>
 GUIDED_INLINE void multiply_span(const Job<Element, typename Products::Row>& job, size_t begin,
                                  size_t end) {
     size_t out = begin;
     for (; out + kOuts <= end; out += kOuts) {
-        multiply_outs<Products, kOuts>(job, out, out + 2 * kOuts <= end);
+        multiply_outs<Products, kOuts, kMostRows>(job, out, out + 2 * kOuts <= end);
     }
-    for (; out < end; ++out) multiply_outs<Products, 1>(job, out, false);
+    for (; out < end; ++out) multiply_outs<Products, 1, kMostRows>(job, out, false);
 }
 
 // Registers: kOuts * kMostRows sums, kOuts weights and an input.
 GUIDED_FOR_512 void multiply_512(const Job<float, float>& job, size_t begin, size_t end) {
-    multiply_span<Widened<16>, 4>(job, begin, end);
+    multiply_span<Widened<16>, 3, 8>(job, begin, end);
 }
 GUIDED_FOR_512 void multiply_512(const Job<Brain, float>& job, size_t begin, size_t end) {
-    multiply_span<Widened<16>, 4>(job, begin, end);
+    multiply_span<Widened<16>, 3, 8>(job, begin, end);
 }
 GUIDED_FOR_512 void multiply_pairs(const Job<Brain, Brain>& job, size_t begin, size_t end) {
-    multiply_span<Paired, 4>(job, begin, end);
+    multiply_span<Paired, 3, 8>(job, begin, end);
 }
 GUIDED_FOR_256 void multiply_256(const Job<float, float>& job, size_t begin, size_t end) {
-    multiply_span<Widened<8>, 2>(job, begin, end);
+    multiply_span<Widened<8>, 2, 6>(job, begin, end);
 }
 GUIDED_FOR_256 void multiply_256(const Job<Brain, float>& job, size_t begin, size_t end) {
-    multiply_span<Widened<8>, 2>(job, begin, end);
+    multiply_span<Widened<8>, 2, 6>(job, begin, end);
 }
 
 bool has_pairs() {
@@ -159,7 +172,7 @@ void multiply_outputs(const Job<Brain, Brain>& job, size_t begin, size_t end) {
 
 template <typename AnyJob>
 void multiply_part(const AnyJob& job, size_t part, size_t parts) {
-    constexpr size_t kBlock = 16;
+    constexpr size_t kBlock = 12;
     const size_t blocks = (job.out + kBlock - 1) / kBlock;
     const size_t begin = blocks * part / parts * kBlock;
     const size_t end = std::min(job.out, blocks * (part + 1) / parts * kBlock);

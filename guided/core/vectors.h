@@ -10,6 +10,7 @@
 #include <bit>
 #include <cstdint>
 #include <cstring>
+#include <utility>
 
 // Vectors wider than the baseline are passed between functions that are inlined only.
 #pragma GCC diagnostic ignored "-Wpsabi"
@@ -80,6 +81,39 @@ GUIDED_INLINE float sum(const typename Vector<kLanes>::Floats& floats) {
         for (int lane = 0; lane < step; ++lane) parts[lane] += parts[lane + step];
     }
     return parts[0];
+}
+
+// Lanes of `a` where the bit of a lane is not set, of `b` where it is, each with its neighbour added.
+template <int kLanes, size_t kBit, size_t... kLane>
+GUIDED_INLINE typename Vector<kLanes>::Floats fold(const typename Vector<kLanes>::Floats& a,
+                                                   const typename Vector<kLanes>::Floats& b,
+                                                   std::index_sequence<kLane...>) {
+#ifdef __clang__
+    return __builtin_shufflevector(a, b, (kLane & kBit ? kLanes + kLane : kLane)...) +
+           __builtin_shufflevector(a, b,
+                                   (kLane & kBit ? kLanes + (kLane ^ kBit) : kLane ^ kBit)...);
+#else
+    using Integers = typename Vector<kLanes>::Integers;
+    return __builtin_shuffle(a, b, Integers{(kLane & kBit ? kLanes + kLane : kLane)...}) +
+           __builtin_shuffle(
+               a, b, Integers{(kLane & kBit ? kLanes + (kLane ^ kBit) : kLane ^ kBit)...});
+#endif
+}
+
+// The sum of each of kLanes vectors, in the lane of its number.
+template <int kLanes, size_t kBit = 1>
+GUIDED_INLINE typename Vector<kLanes>::Floats sums_of(const typename Vector<kLanes>::Floats* each) {
+    if constexpr (kBit == kLanes) {
+        return each[0];
+    } else {
+        constexpr size_t kCount = kLanes / kBit / 2;
+        typename Vector<kLanes>::Floats folded[kCount];
+        for (size_t i = 0; i < kCount; ++i) {
+            folded[i] = fold<kLanes, kBit>(each[2 * i], each[2 * i + 1],
+                                           std::make_index_sequence<kLanes>());
+        }
+        return sums_of<kLanes, 2 * kBit>(folded);
+    }
 }
 
 // e^x for x <= 0, within 2 units of the last place; 0 from -87 on. Source: the polynomial of Cephes.

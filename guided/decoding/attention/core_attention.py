@@ -1,4 +1,4 @@
-"""Attention by the core, on a CPU, for sequences of few rows: keys and values are read in place.
+"""Attention by the core, on a CPU: keys and values are read in place, of all sequences at once.
 
 What torch's fused attention needs is copied together first, and a call a sequence or padding is
 needed where sequences differ in length. The core (`attend_rows`) walks the pages, of all sequences
@@ -15,8 +15,7 @@ from guided.decoding.batch import Batch, SequenceRows
 from guided.decoding.models.openmp import share_threads
 from guided.decoding.pages import LayerPages
 
-# Rows of a sequence up to which this is quicker than torch, which multiplies matrices of them.
-MOST_ROWS = 32
+_MOST_TREE = 64  # rows of a tree: a bit each
 _DTYPES = (torch.float32, torch.bfloat16)
 
 
@@ -30,7 +29,7 @@ def plan_of(
         and query.dtype in _DTYPES
         and layout.dtype == query.dtype
         and layout.kv_dtype in (None, "int8")
-        and batch.most_rows <= MOST_ROWS
+        and all(len(rows.parents) <= _MOST_TREE for rows in batch.rows)
         and batch.page_size % 4 == 0
         and _core.can_attend(layout.key_size, layout.value_size)
         and share_threads()
@@ -59,19 +58,17 @@ def plan(batch: Batch, window: int | None, sinks: int) -> _core.AttentionPlan:
 
 
 def what_is_seen(rows: SequenceRows, window: int | None, sinks: int) -> list[tuple[int, int]]:
-    """Return for each row the first cached token that it sees, and the new ones as bits."""
+    """Return for each row the first token that it sees, and in a tree the new ones as bits."""
     if window is None and not rows.parents:
-        return [(0, (2 << row) - 1) for row in range(len(rows.tokens))]
+        return [(0, 0)] * len(rows.tokens)
     positions = rows.positions()
+    firsts = [0 if window is None else max(0, at - window + 1) for at in positions]
+    if not rows.parents:
+        return [(first, 0) for first in firsts]
     found = []
-    for position, others in zip(positions, rows.sees(), strict=True):
-        first = 0 if window is None else max(0, position - window + 1)
-        bits = sum(
-            1 << other
-            for other in others
-            if positions[other] >= first or positions[other] < sinks
-        )
-        found.append((min(first, rows.cached), bits))
+    for first, others in zip(firsts, rows.sees(), strict=True):
+        places = [each for each in others if positions[each] >= first or positions[each] < sinks]
+        found.append((min(first, rows.cached), sum(1 << each for each in places)))
     return found
 
 
