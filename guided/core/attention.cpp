@@ -18,7 +18,8 @@ void AttentionPlan::check() const {
                           size_t{each.first_row} + each.rows <= rows.size() &&
                           (each.length + page_size - 1) / page_size <= width;
         if (!fits) throw std::invalid_argument("the numbers of a sequence do not fit each other");
-        for (size_t row = each.first_row; each.rows > 64 && row < each.first_row + each.rows; ++row) {
+        for (size_t row = each.first_row; each.rows > 64 && row < each.first_row + each.rows;
+             ++row) {
             if (rows[row].tree) throw std::invalid_argument("a tree has at most 64 rows");
         }
     }
@@ -212,8 +213,8 @@ inline void scale_by(const Call& call, const Item& item, const std::vector<Run>&
     }
 }
 
-// The scores of `count` queries, from the `from`-th of the item on, made weights: e^(score - maximum).
-// The maximum and the sum of each go to `result`.
+// The scores of `count` queries, from the `from`-th of the item on, made weights: e^(score -
+// maximum). The maximum and the sum of each go to `result`.
 template <int kLanes, typename Number>
 GUIDED_INLINE void find_weights(const Call& call, const Item& item, size_t from, size_t count,
                                 size_t used, const float* queries, Workspace& work, float* result,
@@ -228,8 +229,8 @@ GUIDED_INLINE void find_weights(const Call& call, const Item& item, size_t from,
         for (size_t token = run.first - before; token < run.last; token += kSlots) {
             const Number* key = keys + (run.slot - run.first + token) * stride;
             for (size_t q = 0; q < count; q += kTile) {
-                score_tile<kLanes>(queries + (from + q) * layer.key_size, layer.key_size, key, stride,
-                                   scores + q * kPart + token);
+                score_tile<kLanes>(queries + (from + q) * layer.key_size, layer.key_size, key,
+                                   stride, scores + q * kPart + token);
             }
         }
     }
@@ -276,8 +277,8 @@ GUIDED_INLINE void attend_part(const Call& call, const Item& item, Workspace& wo
             for (size_t q = from; q < from + some; ++q) result[q * result_stride] = kNothing;
             continue;
         }
-        find_weights<kLanes, Number>(call, item, from, some, used, work.queries.data(), work, result,
-                                     result_stride);
+        find_weights<kLanes, Number>(call, item, from, some, used, work.queries.data(), work,
+                                     result, result_stride);
         for (size_t q = 0; q < some; q += kTile) {
             const float* weights = work.scores.data() + q * kPart;
             float* sums = result + (from + q) * result_stride + 2;

@@ -1,9 +1,10 @@
 // Attention of packed rows over pages, on the CPU: flash decoding with split keys.
 //
 // Keys and values are read where they lie, once for all query heads of a group and all rows of the
-// sequence. A sequence is cut at fixed places; the parts are worked off by all threads and merged by
-// log-sum-exp in the order of the text, so that a result does not hang on the other rows, nor on the
-// threads. Of many rows, as in a prompt, the threads take some each with all parts instead. Source: Dao et al., "Flash-Decoding for long-context inference", 2023.
+// sequence. A sequence is cut at fixed places; the parts are worked off by all threads and merged
+// by log-sum-exp in the order of the text, so that a result does not hang on the other rows, nor on
+// the threads. Of many rows, as in a prompt, the threads take some each with all parts instead.
+// Source: Dao et al., "Flash-Decoding for long-context inference", 2023.
 
 #pragma once
 
@@ -17,12 +18,12 @@ namespace guided {
 // Rows of one sequence, those of a batch from `first_row` on.
 struct AttentionSequence {
     uint32_t first_row, rows;
-    uint32_t cached, length;   // tokens before these rows, and with them
-    uint32_t kept, low;        // read are the tokens below `kept` and those from `low` on
+    uint32_t cached, length;  // tokens before these rows, and with them
+    uint32_t kept, low;       // read are the tokens below `kept` and those from `low` on
 };
 
-// What one row sees, beside the sinks: the tokens from `begin` up to itself; in a tree, of at most 64
-// rows, those from `begin` on that were cached, and the new ones with a bit.
+// What one row sees, beside the sinks: the tokens from `begin` up to itself; in a tree, of at most
+// 64 rows, those from `begin` on that were cached, and the new ones with a bit.
 struct AttentionRow {
     uint32_t begin;
     uint64_t tree;  // 0: no tree
@@ -44,10 +45,10 @@ struct AttentionPlan {
 enum class Stored : uint8_t { float32, bfloat16, int8 };
 
 struct AttentionLayer {
-    const void *keys, *values;                // (P, S, H, D) and (P, S, H, Dv)
-    const float *key_scales, *value_scales;   // (P, S, H) for int8
-    size_t heads, group;                      // H, query heads a head
-    size_t key_size, value_size;              // D, Dv
+    const void *keys, *values;               // (P, S, H, D) and (P, S, H, Dv)
+    const float *key_scales, *value_scales;  // (P, S, H) for int8
+    size_t heads, group;                     // H, query heads a head
+    size_t key_size, value_size;             // D, Dv
     Stored stored;
     float scale, soft_cap;     // 0: no cap
     const float* sink_logits;  // (H * group), or null

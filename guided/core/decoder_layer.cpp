@@ -28,8 +28,7 @@ GUIDED_INLINE void normalize(const Number* from, const Number* weight, size_t si
         const auto numbers = load<kLanes>(from + i);
         squares += numbers * numbers;
     }
-    const float factor =
-        1 / std::sqrt(sum<kLanes>(squares) / static_cast<float>(size) + epsilon);
+    const float factor = 1 / std::sqrt(sum<kLanes>(squares) / static_cast<float>(size) + epsilon);
     for (size_t i = 0; i < size; i += kLanes) {
         const auto normal = kept<Number, kLanes>(load<kLanes>(from + i) * factor);
         store<kLanes>(load<kLanes>(weight + i) * normal, to + i);

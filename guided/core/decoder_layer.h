@@ -32,7 +32,8 @@ struct DecoderLayer {
 // Whether this processor has the vector units, and the sizes of a layer fill them.
 bool can_run_layer(const DecoderLayer& layer);
 
-// result = the layer of `hidden`, (T, hidden), whose new keys and values are written to `slots`, (T).
+// result = the layer of `hidden`, (T, hidden), whose new keys and values are written to `slots`,
+// (T).
 //
 // keys, values: of the cache, (slots, heads, head_size); cosines, sines: (T, head_size).
 void run_layer(const DecoderLayer& layer, const AttentionPlan& plan, void* keys, void* values,

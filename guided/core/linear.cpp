@@ -129,7 +129,8 @@ GUIDED_INLINE void multiply_outs(const Job<Element, typename Products::Row>& job
     }
 }
 
-// At most kMostRows rows are multiplied at a time, as many as have room for their sums in registers.
+// At most kMostRows rows are multiplied at a time, as many as have room for their sums in
+// registers.
 template <typename Products, int kOuts, int kMostRows, typename Element>
 GUIDED_INLINE void multiply_span(const Job<Element, typename Products::Row>& job, size_t begin,
                                  size_t end) {
@@ -184,8 +185,12 @@ void multiply(const Row* rows, size_t count, size_t in, std::span<const Product>
               int threads) {
     in_parallel(threads, [&](size_t part, size_t parts) {
         for (const Product& each : products) {
-            const Job<Element, Row> job{rows, count, in, static_cast<const Element*>(each.weight),
-                                        each.out, static_cast<const Element*>(each.bias),
+            const Job<Element, Row> job{rows,
+                                        count,
+                                        in,
+                                        static_cast<const Element*>(each.weight),
+                                        each.out,
+                                        static_cast<const Element*>(each.bias),
                                         static_cast<Element*>(each.result)};
             multiply_part(job, part, parts);
         }

@@ -26,8 +26,8 @@ struct Product {
 
 // result = rows * weight^T + bias for each of some layers, in float32, rounded once.
 //
-// rows: (count, in); all contiguous, all float32 or all bfloat16. The sum of an output does not hang
-// on how many rows there are, nor on the threads.
+// rows: (count, in); all contiguous, all float32 or all bfloat16. The sum of an output does not
+// hang on how many rows there are, nor on the threads.
 void multiply_rows(const void* rows, size_t count, size_t in, std::span<const Product> products,
                    DType dtype, int threads);
 

@@ -1,4 +1,5 @@
-// Work shared by the threads of the OpenMP runtime that torch uses, so that there is one set of them.
+// Work shared by the threads of the OpenMP runtime that torch uses, so that there is one set of
+// them.
 
 #pragma once
 

@@ -52,8 +52,9 @@ template <int kLanes>
 GUIDED_INLINE typename Vector<kLanes>::Floats load(const int8_t* at) {
     typename Vector<kLanes>::Bytes bytes;
     std::memcpy(&bytes, at, sizeof bytes);
-    return __builtin_convertvector(__builtin_convertvector(bytes, typename Vector<kLanes>::Integers),
-                                   typename Vector<kLanes>::Floats);
+    return __builtin_convertvector(
+        __builtin_convertvector(bytes, typename Vector<kLanes>::Integers),
+        typename Vector<kLanes>::Floats);
 }
 
 GUIDED_INLINE float widen(float number) {
@@ -83,7 +84,8 @@ GUIDED_INLINE float sum(const typename Vector<kLanes>::Floats& floats) {
     return parts[0];
 }
 
-// Lanes of `a` where the bit of a lane is not set, of `b` where it is, each with its neighbour added.
+// Lanes of `a` where the bit of a lane is not set, of `b` where it is, each with its neighbour
+// added.
 template <int kLanes, size_t kBit, size_t... kLane>
 GUIDED_INLINE typename Vector<kLanes>::Floats fold(const typename Vector<kLanes>::Floats& a,
                                                    const typename Vector<kLanes>::Floats& b,
@@ -95,8 +97,8 @@ GUIDED_INLINE typename Vector<kLanes>::Floats fold(const typename Vector<kLanes>
 #else
     using Integers = typename Vector<kLanes>::Integers;
     return __builtin_shuffle(a, b, Integers{(kLane & kBit ? kLanes + kLane : kLane)...}) +
-           __builtin_shuffle(
-               a, b, Integers{(kLane & kBit ? kLanes + (kLane ^ kBit) : kLane ^ kBit)...});
+           __builtin_shuffle(a, b,
+                             Integers{(kLane & kBit ? kLanes + (kLane ^ kBit) : kLane ^ kBit)...});
 #endif
 }
 
@@ -116,9 +118,11 @@ GUIDED_INLINE typename Vector<kLanes>::Floats sums_of(const typename Vector<kLan
     }
 }
 
-// e^x for x <= 0, within 2 units of the last place; 0 from -87 on. Source: the polynomial of Cephes.
+// e^x for x <= 0, within 2 units of the last place; 0 from -87 on. Source: the polynomial of
+// Cephes.
 template <int kLanes>
-GUIDED_INLINE typename Vector<kLanes>::Floats exponential(const typename Vector<kLanes>::Floats& of) {
+GUIDED_INLINE typename Vector<kLanes>::Floats
+exponential(const typename Vector<kLanes>::Floats& of) {
     using Floats = typename Vector<kLanes>::Floats;
     using Integers = typename Vector<kLanes>::Integers;
     const Floats zero{};

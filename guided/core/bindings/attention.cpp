@@ -96,9 +96,9 @@ void make_layer(DecoderLayer* layer, size_t hidden, size_t inner, size_t heads, 
                             weights("gate"),
                             weights("up"),
                             weights("down")};
-    const void* needed[] = {made.attention_norm, made.network_norm,  made.query.weight,
-                            made.key.weight,     made.value.weight,  made.output.weight,
-                            made.gate.weight,    made.up.weight,     made.down.weight};
+    const void* needed[] = {made.attention_norm, made.network_norm, made.query.weight,
+                            made.key.weight,     made.value.weight, made.output.weight,
+                            made.gate.weight,    made.up.weight,    made.down.weight};
     for (const void* address : needed) {
         if (!address) throw std::invalid_argument("a weight of the layer is not there");
     }

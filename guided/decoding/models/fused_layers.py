@@ -82,16 +82,27 @@ class FusedLayers:
 
 
 @dataclass(frozen=True, slots=True)
-class Parts:
-    """What a layer is made of, by the names of the core.
+class Part:
+    """A weight or bias of a layer.
 
     Attributes:
-        tensors: its weights and biases.
-        modules: that hold them.
+        module: that holds it.
+        kind: "weight" or "bias".
+        tensor: it.
+        address: of its numbers.
     """
 
-    tensors: dict[str, Tensor]
-    modules: list[nn.Module]
+    module: nn.Module
+    kind: str
+    tensor: Tensor
+    address: int
+
+    def is_as_it_was(self) -> bool:
+        """Whether the module still holds it, and at this address."""
+        return (
+            self.module._parameters[self.kind] is self.tensor
+            and self.tensor.data_ptr() == self.address
+        )
 
 
 class FusedLayer:
@@ -105,46 +116,54 @@ class FusedLayer:
 
     def __init__(self, module: nn.Module, cache: PagedModelCache) -> None:
         attention: Any = module.self_attn
+        norm: Any = module.input_layernorm
         self.module = module
         self._cache = cache
         self._index: int = attention.layer_idx
         self._own: Forward = type(module).forward.__get__(module)
         self._parts = parts_of(module)
+        # Whose submodule each is; `module` is its own business.
+        self._places = [
+            (parent._modules, name, child)
+            for parent in module.modules()
+            for name, child in parent.named_children()
+        ]
         self._hooks = [
             hooks
-            for each in (module, attention, module.mlp, *self._parts.modules)
+            for each in module.modules()
             for hooks in (each._forward_hooks, each._forward_pre_hooks)
+        ]
+        # `Linears` replaces the forwards of linear layers, for as long as a step as well.
+        self._attributes = [
+            each.__dict__ for each in module.modules() if not isinstance(each, nn.Linear)
         ]
         # How far it sees; Mistral says it in its configuration only.
         self._window = getattr(attention, "sliding_window", None)
         if type(module).__name__.startswith("Mistral"):
             self._window = attention.config.sliding_window
-        key = self._parts.tensors["key"]
+        shapes = {name: part.tensor.shape for name, part in self._parts.items()}
+        width, hidden = shapes["key"]
         size = attention.head_dim
-        self._group = self._parts.tensors["query"].shape[0] // key.shape[0]
-        self.dtype = key.dtype
-        self._addresses = {name: each.data_ptr() for name, each in self._parts.tensors.items()}
+        self.dtype = self._parts["key"].tensor.dtype
         self.core = _core.DecoderLayer(
-            hidden=key.shape[1],
-            inner=self._parts.tensors["up"].shape[0],
-            heads=key.shape[0] // size,
-            group=self._group,
+            hidden=hidden,
+            inner=shapes["up"][0],
+            heads=width // size,
+            group=shapes["query"][0] // width,
             head_size=size,
-            epsilon=module.input_layernorm.variance_epsilon,
+            epsilon=norm.variance_epsilon,
             scale=attention.scaling,
-            is_half=key.dtype == torch.bfloat16,
-            addresses=self._addresses,
+            is_half=self.dtype == torch.bfloat16,
+            addresses={name: part.address for name, part in self._parts.items()},
         )
 
     def is_as_it_was(self) -> bool:
-        """Whether nobody put hooks on it, moved its weights, or gave it a forward of their own."""
+        """Whether nobody put hooks on it, changed its modules or moved its weights."""
         return (
             not any(self._hooks)
-            and "forward" not in self.module.__dict__
-            and all(
-                each.data_ptr() == self._addresses[name]
-                for name, each in self._parts.tensors.items()
-            )
+            and not any("forward" in attributes for attributes in self._attributes)
+            and all(modules[name] is child for modules, name, child in self._places)
+            and all(part.is_as_it_was() for part in self._parts.values())
         )
 
     def forward(
@@ -155,27 +174,35 @@ class FusedLayer:
         **kwargs: Any,
     ) -> Tensor:
         """Run the layer on (1, T, hidden), or let it run itself where the core cannot."""
-        layer, batch = self._cache.layers[self._index], self._cache.batch
-        pages = layer.pages if isinstance(layer, PagedLayer) else None
-        plan = None
+        layer = self._cache.layers[self._index]
+        served = not args and position_embeddings is not None and isinstance(layer, PagedLayer)
+        if served and kwargs.get("attention_mask") is None:
+            out = self._run(hidden_states, layer, position_embeddings)  # type: ignore[arg-type]
+            if out is not None:
+                return out
+        return self._own(hidden_states, *args, position_embeddings=position_embeddings, **kwargs)
+
+    def _run(
+        self, hidden: Tensor, layer: PagedLayer, embeddings: tuple[Tensor, Tensor]
+    ) -> Tensor | None:
+        """Run the layer on its pages; None where the core cannot."""
+        batch, pages = self._cache.batch, layer.pages
+        sees_more = self._window is not None and (
+            layer.window is None or layer.window > self._window
+        )
         if (
-            position_embeddings is not None
-            and pages is not None
-            and not self._cache.gathers
-            and hidden_states.dtype == self.dtype
-            and hidden_states.shape[:2] == (1, batch.size)
-            and kwargs.get("attention_mask") is None
-            and not args
-            and (self._window is None or layer.window is None or layer.window <= self._window)
-            and (self._window is None or layer.window is not None)
+            pages is None
+            or self._cache.gathers
+            or sees_more
+            or hidden.dtype != self.dtype
+            or hidden.shape[:2] != (1, batch.size)
         ):
-            plan = plan_of(hidden_states, pages, batch, layer.window, layer.sinks)
-        if plan is None or pages is None or position_embeddings is None:
-            return self._own(
-                hidden_states, *args, position_embeddings=position_embeddings, **kwargs
-            )
-        hidden = hidden_states.contiguous()
-        cosines, sines = (each.contiguous() for each in position_embeddings)  # (1, T, D)
+            return None
+        plan = plan_of(hidden, pages, batch, layer.window, layer.sinks)
+        if plan is None:
+            return None
+        hidden = hidden.contiguous()
+        cosines, sines = (each.contiguous() for each in embeddings)  # (1, T, D)
         out = torch.empty_like(hidden)
         _core.run_layer(
             self.core,
@@ -202,29 +229,32 @@ def is_known(module: nn.Module) -> bool:
         f"transformers.models.{family.lower()}.modeling_{family.lower()}"
     ):
         return False
-    parts = parts_of(module)
-    tensors, attention, network = parts.tensors, module.self_attn, module.mlp
+    attention, network, parts = module.self_attn, module.mlp, parts_of(module).values()
     return (
         type(network.act_fn).__name__ in ("SiLU", "SiLUActivation")  # type: ignore[union-attr]
-        and all(type(getattr(module, name)).__name__ == f"{family}RMSNorm" for name in _NORMS.values())
-        and all(type(module.get_submodule(name)) is nn.Linear for name in _MATRICES.values())
-        and all("forward" not in each.__dict__ for each in (module, attention, network))  # type: ignore[union-attr]
-        and all("forward" not in each.__dict__ for each in parts.modules)
-        and all(type(each) is nn.Parameter for each in tensors.values())
-        and {each.dtype for each in tensors.values()} in ({torch.float32}, {torch.bfloat16})
-        and all(each.is_cpu and each.is_contiguous() for each in tensors.values())
+        and all(type(module.get_submodule(path)) is nn.Linear for path in _MATRICES.values())
+        and all(
+            "forward" not in each.__dict__
+            for each in (module, attention, network, *(part.module for part in parts))
+        )
+        and all(
+            type(part.tensor) is nn.Parameter and part.tensor.is_cpu and part.tensor.is_contiguous()
+            for part in parts
+        )
+        and {part.tensor.dtype for part in parts} in ({torch.float32}, {torch.bfloat16})
     )
 
 
-def parts_of(module: nn.Module) -> Parts:
-    """Take a layer to pieces."""
-    names = {**_MATRICES, **_NORMS}
+def parts_of(module: nn.Module) -> dict[str, Part]:
+    """Return the weights and biases of a layer, by the names that the core has for them."""
+    paths = {**_MATRICES, **_NORMS}
     if hasattr(module.self_attn, "q_norm"):
-        names |= _HEAD_NORMS
-    modules = {name: module.get_submodule(path) for name, path in names.items()}
-    tensors: dict[str, Tensor] = {}
-    for name, each in modules.items():
-        tensors[name] = each.weight  # type: ignore[assignment]
-        if getattr(each, "bias", None) is not None:
-            tensors[f"{name}_bias"] = each.bias  # type: ignore[assignment]
-    return Parts(tensors, list(modules.values()))
+        paths |= _HEAD_NORMS
+    parts = {}
+    for name, path in paths.items():
+        owner = module.get_submodule(path)
+        for kind, own in (("weight", name), ("bias", f"{name}_bias")):
+            tensor = getattr(owner, kind, None)
+            if tensor is not None:
+                parts[own] = Part(owner, kind, tensor, tensor.data_ptr())
+    return parts
