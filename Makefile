@@ -16,7 +16,7 @@ BIN := $(VENV)/bin
 PIP := $(BIN)/python -m pip --disable-pip-version-check --no-input
 FUZZ_SECONDS ?= 60
 
-CORE_SOURCES := $(wildcard guided/core/*.cpp guided/core/*.h guided/core/bindings/*.cpp guided/core/bindings/*.h)
+CORE_SOURCES := $(wildcard $(foreach part,core core/layers core/bindings,guided/$(part)/*.cpp guided/$(part)/*.h))
 CORE := $(CORE_SOURCES) CMakeLists.txt
 INSTALLED := $(VENV)/installed
 BENCH_INSTALLED := $(VENV)/bench-installed

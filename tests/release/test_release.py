@@ -66,6 +66,7 @@ def in_wheel(tracked: list[str]) -> set[str]:
         "examples/demo.py",
         "grammars/sql.lark",
         "guided/core/bindings/module.cpp",
+        "guided/core/layers/attention.h",
         "guided/core/machine.h",
         "guided/_core.pyi",
         "guided/py.typed",

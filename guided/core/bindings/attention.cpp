@@ -1,4 +1,4 @@
-#include "../attention.h"
+#include "../layers/attention.h"
 
 #include <nanobind/stl/map.h>
 
@@ -6,8 +6,8 @@
 #include <stdexcept>
 #include <string>
 
-#include "../decoder_layer.h"
-#include "../parallel.h"
+#include "../layers/decoder_layer.h"
+#include "../layers/parallel.h"
 #include "bindings.h"
 
 namespace guided::bindings {

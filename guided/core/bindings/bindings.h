@@ -6,7 +6,7 @@
 // - automaton.cpp: a grammar over a vocabulary, and its file.
 // - matcher.cpp: one sequence under an automaton; tokens.cpp: lists of tokens and drafts.
 // - masks.cpp: the masks of a batch; words.cpp: the memory of torch or numpy they are written to.
-// - linear.cpp: a linear layer for a few rows; attention.cpp: attention of a few rows, a whole layer.
+// - linear.cpp, attention.cpp: layers of a network on the CPU, and the threads they run in.
 //
 // Calls that may be long let go of the GIL; those that are a table look-up keep it, since letting
 // go costs as much as they do. All of it keeps to the limited API of Python 3.12, so that one wheel

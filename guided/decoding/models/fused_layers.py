@@ -36,6 +36,8 @@ _MATRICES = {
     "down": "mlp.down_proj",
 }
 _NORMS = {"attention_norm": "input_layernorm", "network_norm": "post_attention_layernorm"}
+# Up to so many rows more than those for which the core's linear layers alone are quicker than torch's.
+_MORE = 8
 _HEAD_NORMS = {"query_norm": "self_attn.q_norm", "key_norm": "self_attn.k_norm"}
 
 Forward = Callable[..., Tensor]
@@ -69,7 +71,7 @@ class FusedLayers:
     def step(self, batch: Batch) -> Iterator[None]:
         """Replace their forwards for the time of a forward on a batch, if it has few rows."""
         layers = self._layers if self._cache.kv_dtype is None else []
-        if layers and batch.size > most_rows(layers[0].dtype):
+        if layers and batch.size > most_rows(layers[0].dtype) + _MORE:
             layers = []
         taken = [layer for layer in layers if layer.is_as_it_was()]
         for layer in taken:

@@ -24,7 +24,7 @@ from guided.decoding.models.openmp import share_threads
 
 # Up to so many rows the core is quicker than torch; where the processor multiplies tiles of
 # bfloat16 (AMX), torch is good for more of them.
-FEW_SINGLE, FEW_HALF, FEW_BESIDE_TILES = 24, 16, 10
+FEW_SINGLE, FEW_HALF, FEW_BESIDE_TILES = 32, 20, 10
 _LEAST_WIDENED = 4  # torch's own way with vectors is good, and below this no worse
 _BLOCK = 1024  # rows of a matrix that are widened at a time
 _HALF = (torch.bfloat16, torch.float16)

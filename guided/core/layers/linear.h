@@ -9,7 +9,7 @@
 #include <cstddef>
 #include <span>
 
-#include "apply.h"
+#include "../apply.h"
 
 namespace guided {
 

@@ -10,7 +10,7 @@
 #include <cstddef>
 #include <cstdint>
 
-#include "apply.h"
+#include "../apply.h"
 #include "attention.h"
 
 namespace guided {
