@@ -36,7 +36,7 @@ _MATRICES = {
     "down": "mlp.down_proj",
 }
 _NORMS = {"attention_norm": "input_layernorm", "network_norm": "post_attention_layernorm"}
-# Up to so many rows more than those for which the core's linear layers alone are quicker than torch's.
+# So many rows more than those up to which the core's linear layers alone are quicker than torch's.
 _MORE = 8
 _HEAD_NORMS = {"query_norm": "self_attn.q_norm", "key_norm": "self_attn.k_norm"}
 
