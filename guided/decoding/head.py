@@ -17,13 +17,15 @@ from torch.nn.functional import linear
 # be copied together.
 _FEW = 8
 
+Multiply = Callable[[Tensor, Tensor, Tensor | None], Tensor]
+
 
 class Head:
     """The output embedding of a network.
 
     Args:
-        network: the module that contains it.
         embedding: hidden states to logits.
+        multiply: hidden states, some rows of the weight and of the bias or None, to logits.
 
     Attributes:
         width: V, columns of its weight.
@@ -33,8 +35,9 @@ class Head:
         was_called: whether the model went through the embedding.
     """
 
-    def __init__(self, embedding: nn.Module) -> None:
+    def __init__(self, embedding: nn.Module, multiply: Multiply = linear) -> None:
         self.embedding = embedding
+        self._multiply = multiply
         weight = getattr(embedding, "weight", None)
         self.width = int(weight.shape[0]) if weight is not None else 0
         # Neither quantized nor sharded nor offloaded weights can be indexed by row.
@@ -82,7 +85,7 @@ class Head:
         weight, bias = self.embedding.weight, self.embedding.bias
         tokens = self.tokens.to(hidden.device)
         assert isinstance(weight, Tensor)
-        return linear(
+        return self._multiply(
             hidden,
             weight.index_select(0, tokens),
             bias.index_select(0, tokens) if isinstance(bias, Tensor) else None,

@@ -15,6 +15,7 @@ from __future__ import annotations
 import platform
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
+from functools import cache
 
 import torch
 from torch import Tensor, nn
@@ -38,6 +39,7 @@ def needs_widening() -> bool:
     return is_x86 and "AVX512" not in torch.backends.cpu.get_cpu_capability()
 
 
+@cache
 def most_rows(dtype: torch.dtype) -> int:
     """Return up to how many rows the core is quicker than torch, for weights of this dtype."""
     if dtype == torch.float32:
@@ -85,21 +87,18 @@ class Linears:
             for attributes, _ in self._forwards:
                 del attributes["forward"]
 
+    def multiply(self, hidden: Tensor, weight: Tensor, bias: Tensor | None) -> Tensor:
+        """Multiply (..., in) by a weight (out, in), plus a bias (out,), as suits the rows."""
+        rows = hidden.numel() // weight.shape[1]
+        if hidden.dtype == weight.dtype and hidden.is_cpu and weight.is_contiguous():
+            if self._multiplies and 0 < rows <= most_rows(weight.dtype):
+                return few_rows_linear(hidden, weight, bias)
+            if self._widens and weight.dtype in _HALF and rows >= _LEAST_WIDENED:
+                return wide_linear(hidden, weight, bias, self._room(weight.shape[1]))
+        return nn.functional.linear(hidden, weight, bias)
+
     def _forward_of(self, layer: nn.Linear) -> Forward:
-        few = most_rows(layer.weight.dtype) if self._multiplies else 0
-        widens = self._widens and layer.weight.dtype in _HALF
-
-        def forward(hidden: Tensor) -> Tensor:
-            weight, bias = layer.weight, layer.bias
-            rows = hidden.numel() // weight.shape[1]
-            if hidden.dtype == weight.dtype and hidden.is_cpu and weight.is_contiguous():
-                if 0 < rows <= few:
-                    return few_rows_linear(hidden, weight, bias)
-                if widens and rows >= _LEAST_WIDENED:
-                    return wide_linear(hidden, weight, bias, self._room(weight.shape[1]))
-            return nn.functional.linear(hidden, weight, bias)
-
-        return forward
+        return lambda hidden: self.multiply(hidden, layer.weight, layer.bias)
 
     def _room(self, size_in: int) -> Tensor:
         """Return room for a block of a weight in float32."""

@@ -65,7 +65,7 @@ class TransformersRunner:
         if embedding is None:
             raise NotServed("it has no output embedding")
         self._linears = Linears(network)
-        self._head = Head(embedding)
+        self._head = Head(embedding, self._linears.multiply)
         self.dtype: torch.dtype = network.dtype
         self.device = input_device(network)
         self._model_cache = PagedModelCache(network.config)
