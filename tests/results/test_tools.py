@@ -274,12 +274,13 @@ def is_valid(case: dict[str, Any], calls: list[ToolCall]) -> bool:
 def test_how_often_the_right_tool_is_called(
     corpora: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    """Prints counts; what must hold is that calls under the grammar are valid, every one."""
+    """Prints counts; what must hold is that all requests get calls, and that these are valid."""
     model = guided.load()
     right = {"constrained": 0, "free": 0}
     valid = {"constrained": 0, "free": 0}
     asked = requests(corpora)
-    sampling = Sampling(repetition_penalty=1.1)  # a model this small repeats itself without end
+    # A model this small repeats itself without end, digits as well as calls.
+    sampling = Sampling(repetition_penalty=1.1, frequency_penalty=0.1)
     engine = Engine(model, max_batch=8)
     written = []
     for case in asked:
@@ -304,7 +305,7 @@ def test_how_often_the_right_tool_is_called(
             valid[how] += bool(calls) and is_valid(case, calls)
     with capsys.disabled():
         print(f"\nof {len(asked)} requests: right tool {right}, valid calls {valid}")
-    assert valid["constrained"] >= len(asked) * 0.95  # the others are cut short
+    assert valid["constrained"] == len(asked)
 
 
 def test_what_a_model_wrote_can_be_put_into_a_prompt() -> None:
