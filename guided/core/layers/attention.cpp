@@ -168,6 +168,21 @@ void hide(const AttentionPlan& plan, const Item& item, size_t number, size_t use
     clear(sequence.kept, sequence.low);
 }
 
+// The greatest of some scores; NaN if there is one.
+template <int kLanes>
+GUIDED_INLINE float greatest(const float* scores, size_t count) {
+    typename Vector<kLanes>::Floats most = load<kLanes>(scores);
+    for (size_t i = kLanes; i < count; i += kLanes) {
+        const auto some = load<kLanes>(scores + i);
+        most = (some > most) | (some != some) ? some : most;
+    }
+    float lanes[kLanes];
+    store<kLanes>(most, lanes);
+    float found = lanes[0];
+    for (float lane : lanes) found = lane > found || lane != lane ? lane : found;
+    return found;
+}
+
 // sums[q] = weights[q] * values, for kTile queries and kVectors vectors of numbers.
 template <int kLanes, size_t kTile, size_t kVectors, typename Number>
 GUIDED_INLINE void weigh_tile(const float* weights, const Number* values, size_t stride,
@@ -243,8 +258,7 @@ GUIDED_INLINE void find_weights(const Call& call, const Item& item, size_t from,
             }
         }
         hide(call.plan, item, (item.query + from + q) / layer.group, used, own);
-        float most = kNothing;
-        for (size_t i = 0; i < used; ++i) most = std::max(most, own[i]);
+        const float most = greatest<kLanes>(own, used);
         const float shift = most == kNothing ? 0.0f : most;
         typename Vector<kLanes>::Floats total{};
         for (size_t i = 0; i < used; i += kLanes) {

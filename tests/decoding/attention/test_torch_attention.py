@@ -203,6 +203,15 @@ def test_what_must_not_be_read_may_be_anything() -> None:
     torch.testing.assert_close(found.double(), wanted, atol=1e-5, rtol=1e-5)
 
 
+def test_nan_is_not_hidden() -> None:
+    query, pages, batch = random_case(17, shapes=((300, 1), (9, 3), (0, 40)))
+    query[2, 1] = torch.nan
+    found = attend(query, pages, batch, scale=0.3)
+    assert bool(found[2, 1].isnan().all())
+    found[2, 1] = 0
+    assert bool(found.isfinite().all())
+
+
 def test_a_row_gets_the_same_bits_whatever_is_beside_it_and_on_any_threads(by: str) -> None:
     if by != "core":
         pytest.skip("torch promises no such thing")
