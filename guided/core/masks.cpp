@@ -20,25 +20,25 @@ constexpr uint32_t kLargeSubtree =
 // Tokens as bits, while in scope; one set of a thread at a time.
 class Marked {
   public:
-    explicit Marked(uint32_t words) {
-        if (bits().size() < words) bits().resize(words, 0);
-    }
+    explicit Marked(uint32_t words) : bits_(bits(words)) {}
     ~Marked() {
         for (auto tokens : added_)
-            for (uint32_t t : tokens) bits()[t >> 5] = 0;
+            for (uint32_t t : tokens) bits_[t >> 5] = 0;
     }
     Marked(const Marked&) = delete;
     void add(std::span<const uint32_t> tokens) {
-        for (uint32_t t : tokens) bits()[t >> 5] |= 1u << (t & 31);
+        for (uint32_t t : tokens) bits_[t >> 5] |= 1u << (t & 31);
         added_.push_back(tokens);
     }
-    bool has(uint32_t token) const { return bits()[token >> 5] >> (token & 31) & 1; }
+    bool has(uint32_t token) const { return bits_[token >> 5] >> (token & 31) & 1; }
 
   private:
-    static std::vector<uint32_t>& bits() {
+    static uint32_t* bits(uint32_t words) {
         static thread_local std::vector<uint32_t> bits;  // all 0 between scopes
-        return bits;
+        if (bits.size() < words) bits.resize(words, 0);
+        return bits.data();
     }
+    uint32_t* const bits_;
     std::vector<std::span<const uint32_t>> added_;
 };
 }  // namespace
@@ -399,7 +399,7 @@ const Row& Machine::row_locked(uint32_t state, bool general) {
     }
     RowPool& pool = vocabulary_->rows();
     BasePtr base = mask.bases.empty() ? nullptr : pool.unite(std::move(mask.bases));
-    rows_.push_back(pool.row(std::move(base), std::move(mask.tokens)));
+    rows_.push_back(pool.row(std::move(base), mask.tokens));
     states_[state].row.store(rows_.back().get(), std::memory_order_release);
     return *rows_.back();
 }

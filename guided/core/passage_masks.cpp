@@ -111,11 +111,11 @@ const Row* Machine::parser_row(uint32_t state) {
                                   vocabulary_->eos().end());
     RowPool& pool = vocabulary_->rows();
     if (walk.tokens.rows.empty() && walk.tokens.listed.size() <= kFewTokens) {
-        rows_.push_back(pool.row(nullptr, std::move(walk.tokens.listed)));
+        rows_.push_back(pool.row(nullptr, walk.tokens.listed));
     } else {
         std::vector<uint32_t> words(vocabulary_->words(), 0);
         walk.tokens.write(words);
-        rows_.push_back(pool.row(pool.base(std::move(words)), {}));
+        rows_.push_back(pool.row(pool.base(std::move(words))));
     }
     return rows_.back().get();
 }

@@ -8,9 +8,10 @@
 namespace guided {
 
 namespace {
-constexpr size_t kLongList = 1024;  // tokens; a longer list is kept as a base
-constexpr size_t kSweepEvery = 4096;
-constexpr size_t kFewTokens = 16;  // as quickly sorted
+constexpr size_t kLongList = 1024;    // tokens; a longer list is kept as a base
+constexpr size_t kManyUnions = 4096;  // above, those not in use are dropped
+constexpr size_t kFirstSlots = 64;    // of a shelf, a power of two
+constexpr size_t kFewTokens = 16;     // as quickly sorted
 
 // As hash_words, of a whole row: four ways at a time, as each waits for what it has multiplied.
 uint64_t hash_row(const std::vector<uint32_t>& words) {
@@ -37,22 +38,25 @@ class Sorter {
             words_.resize(words, 0);
             touched_.resize((words + 63) / 64, 0);
         }
+        uint32_t* const bits_of = words_.data();
+        uint64_t* const touched = touched_.data();
         for (uint32_t t : tokens) {
-            words_[t >> 5] |= 1u << (t & 31);
-            touched_[t >> 11] |= uint64_t{1} << (t >> 5 & 63);
+            bits_of[t >> 5] |= 1u << (t & 31);
+            touched[t >> 11] |= uint64_t{1} << (t >> 5 & 63);
         }
-        tokens.clear();
-        for (uint32_t i = 0; i < touched_.size(); ++i) {
-            for (uint64_t now = touched_[i]; now; now &= now - 1) {
+        uint32_t* out = tokens.data();  // no more than there were
+        for (uint32_t i = 0, n = static_cast<uint32_t>(touched_.size()); i < n; ++i) {
+            for (uint64_t now = touched[i]; now; now &= now - 1) {
                 uint32_t w = i * 64 + static_cast<uint32_t>(std::countr_zero(now));
-                uint32_t bits = words_[w];
-                words_[w] = 0;
+                uint32_t bits = bits_of[w];
+                bits_of[w] = 0;
                 if (base) bits &= ~base->words[w];
                 for (; bits; bits &= bits - 1)
-                    tokens.push_back(w * 32 + static_cast<uint32_t>(std::countr_zero(bits)));
+                    *out++ = w * 32 + static_cast<uint32_t>(std::countr_zero(bits));
             }
-            touched_[i] = 0;
+            touched[i] = 0;
         }
+        tokens.resize(static_cast<size_t>(out - tokens.data()));
     }
 
   private:
@@ -98,40 +102,62 @@ std::vector<uint32_t> Row::list(size_t most) const {
 
 template <class T>
 template <class Equal>
-std::shared_ptr<const T> RowPool::Shelf<T>::find(uint64_t hash, Equal&& equal) {
-    auto at = by_hash.find(hash);
-    if (at == by_hash.end()) return nullptr;
-    for (auto& weak : at->second)
-        if (auto known = weak.lock(); known && equal(*known)) return known;
+std::shared_ptr<const T> RowPool::Shelf<T>::find(uint64_t hash, Equal&& equal) const {
+    if (slots_.empty()) return nullptr;
+    const size_t mask = slots_.size() - 1;
+    hash = key(hash);
+    for (size_t i = hash & mask; slots_[i].hash; i = (i + 1) & mask) {
+        if (slots_[i].hash != hash) continue;
+        if (auto known = slots_[i].value.lock(); known && equal(*known)) return known;
+    }
     return nullptr;
 }
 
 template <class T>
 void RowPool::Shelf<T>::add(uint64_t hash, const std::shared_ptr<const T>& value) {
-    by_hash[hash].push_back(value);
-    if (++added % kSweepEvery == 0) sweep();
+    if ((filled_ + 1) * 2 > slots_.size()) grow();
+    put({key(hash), value});
 }
 
 template <class T>
-void RowPool::Shelf<T>::sweep() {
-    for (auto at = by_hash.begin(); at != by_hash.end();) {
-        std::erase_if(at->second, [](const auto& weak) { return weak.expired(); });
-        at = at->second.empty() ? by_hash.erase(at) : std::next(at);
-    }
+void RowPool::Shelf<T>::put(Slot slot) {
+    const size_t mask = slots_.size() - 1;
+    size_t i = slot.hash & mask;
+    while (slots_[i].hash) i = (i + 1) & mask;
+    slots_[i] = std::move(slot);
+    ++filled_;
 }
 
-RowPtr RowPool::row(BasePtr base, std::vector<uint32_t> tokens) {
+// Those no longer in use are dropped on the way.
+template <class T>
+void RowPool::Shelf<T>::grow() {
+    std::vector<Slot> old;
+    old.swap(slots_);
+    std::erase_if(old, [](const Slot& slot) { return slot.value.expired(); });
+    slots_.resize(std::max(kFirstSlots, std::bit_ceil((old.size() + 1) * 4)));
+    filled_ = 0;
+    for (Slot& slot : old) put(std::move(slot));
+}
+
+template <class T>
+template <class F>
+void RowPool::Shelf<T>::for_each(F&& f) const {
+    for (const Slot& slot : slots_)
+        if (auto value = slot.value.lock()) f(*value);
+}
+
+RowPtr RowPool::row(BasePtr base, std::vector<uint32_t>& tokens) {
     if (tokens.size() > kFewTokens) {
         static thread_local Sorter sorter;
-        sorter.sort(tokens, base.get(), words_);
+        Sorter& of_thread = sorter;  // else its address is asked for at each token
+        of_thread.sort(tokens, base.get(), words_);
     } else {
         std::sort(tokens.begin(), tokens.end());
         tokens.erase(std::unique(tokens.begin(), tokens.end()), tokens.end());
         if (base) std::erase_if(tokens, [&](uint32_t t) { return base->has(t); });
     }
     if (tokens.size() > kLongList) {
-        BasePtr own = base_of(tokens);
-        base = base ? unite({base, own}) : own;
+        base = base ? unite({base}, tokens) : base_of(tokens);
         tokens.clear();
     }
     uint64_t hash = hash_words(tokens.data(), tokens.size(), base ? base->id : 0);
@@ -139,8 +165,7 @@ RowPtr RowPool::row(BasePtr base, std::vector<uint32_t> tokens) {
     auto known =
         rows_.find(hash, [&](const Row& r) { return r.base == base && r.tokens == tokens; });
     if (known) return known;
-    tokens.shrink_to_fit();
-    auto made = std::make_shared<const Row>(Row{std::move(base), std::move(tokens), next_id_++});
+    auto made = std::make_shared<const Row>(Row{std::move(base), tokens, next_id_++});
     rows_.add(hash, made);
     return made;
 }
@@ -180,30 +205,35 @@ BasePtr RowPool::unite(std::vector<BasePtr> bases) {
         for (uint32_t w = 0; w < words_; ++w) words[w] |= bases[i]->words[w];
     BasePtr united = base(std::move(words));
     std::lock_guard lock(mutex_);
-    if (unions_.size() > kSweepEvery)
+    if (unions_.size() > kManyUnions)
         std::erase_if(unions_, [](const auto& entry) { return entry.second.second.expired(); });
     latest_unions_[unions_made_++ % latest_unions_.size()] = united;
     unions_[hash] = {std::move(ids), united};
     return united;
 }
 
+BasePtr RowPool::unite(std::vector<BasePtr> bases, std::span<const uint32_t> tokens) {
+    if (bases.empty()) return base_of(tokens);
+    BasePtr united = unite(std::move(bases));
+    if (std::all_of(tokens.begin(), tokens.end(), [&](uint32_t t) { return united->has(t); }))
+        return united;
+    std::vector<uint32_t> words = united->words;
+    for (uint32_t t : tokens) words[t >> 5] |= 1u << (t & 31);
+    return base(std::move(words));
+}
+
 size_t RowPool::size() {
     std::lock_guard lock(mutex_);
     size_t n = 0;
-    for (auto& [hash, list] : rows_.by_hash)
-        for (auto& weak : list) n += !weak.expired();
+    rows_.for_each([&](const Row&) { ++n; });
     return n;
 }
 
 size_t RowPool::bytes() {
     std::lock_guard lock(mutex_);
     size_t n = 0;
-    for (auto& [hash, list] : rows_.by_hash)
-        for (auto& weak : list)
-            if (auto row = weak.lock()) n += sizeof(Row) + row->tokens.capacity() * 4;
-    for (auto& [hash, list] : bases_.by_hash)
-        for (auto& weak : list)
-            if (auto base = weak.lock()) n += sizeof(Base) + base->words.size() * 4;
+    rows_.for_each([&](const Row& r) { n += sizeof(Row) + r.tokens.capacity() * 4; });
+    bases_.for_each([&](const Base& b) { n += sizeof(Base) + b.words.size() * 4; });
     return n;
 }
 
@@ -218,7 +248,7 @@ RowPtr RowPool::without(const Row& from, std::span<const uint32_t> tokens) {
         for (uint32_t t : tokens) words[t >> 5] &= ~(1u << (t & 31));
         dense = base(std::move(words));
     }
-    return row(std::move(dense), std::move(listed));
+    return row(std::move(dense), listed);
 }
 
 }  // namespace guided

@@ -43,26 +43,44 @@ class RowPool {
   public:
     explicit RowPool(uint32_t words) : words_(words) {}
 
-    // `tokens` need not be sorted; those above 128 without a base become a base of their own.
-    RowPtr row(BasePtr base, std::vector<uint32_t> tokens);
+    // `tokens` need not be sorted, and are afterwards; a long list becomes a base of its own.
+    RowPtr row(BasePtr base, std::vector<uint32_t>& tokens);
+    RowPtr row(BasePtr base) {
+        std::vector<uint32_t> none;
+        return row(std::move(base), none);
+    }
     BasePtr base(std::vector<uint32_t> words);
     BasePtr base_of(std::span<const uint32_t> tokens);
     RowPtr without(const Row& row, std::span<const uint32_t> tokens);  // `tokens` are sorted
     BasePtr unite(std::vector<BasePtr> bases);  // remembered: the same few meet again and again
+    BasePtr unite(std::vector<BasePtr> bases, std::span<const uint32_t> tokens);
 
     uint32_t words() const { return words_; }
     size_t size();   // rows alive
     size_t bytes();  // of rows and bases alive
 
   private:
+    // By content, as long as they are in use. One stretch of memory, as each look-up is likely to
+    // wait for it.
     template <class T>
-    struct Shelf {
-        std::unordered_map<uint64_t, std::vector<std::weak_ptr<const T>>> by_hash;
-        size_t added = 0;
+    class Shelf {
+      public:
         template <class Equal>
-        std::shared_ptr<const T> find(uint64_t hash, Equal&& equal);
+        std::shared_ptr<const T> find(uint64_t hash, Equal&& equal) const;
         void add(uint64_t hash, const std::shared_ptr<const T>& value);
-        void sweep();
+        template <class F>
+        void for_each(F&& f) const;  // those in use
+
+      private:
+        struct Slot {
+            uint64_t hash = 0;  // 0: empty
+            std::weak_ptr<const T> value;
+        };
+        static uint64_t key(uint64_t hash) { return hash ? hash : 1; }
+        void put(Slot slot);
+        void grow();
+        std::vector<Slot> slots_;
+        size_t filled_ = 0;
     };
     const uint32_t words_;
     std::mutex mutex_;
