@@ -9,6 +9,7 @@
 #include <cstring>
 #include <memory>
 #include <span>
+#include <utility>
 #include <vector>
 
 namespace guided {
@@ -152,31 +153,35 @@ class SequenceTable {
     std::vector<uint64_t> hashes_;
 };
 
-// A map from a 64-bit key to a 32-bit value, for one thread (or under a lock).
-class WordMap {
+// A map from a structural hash to a 32-bit value, for one thread (or under a lock).
+class HashMap {
   public:
-    uint32_t find(uint64_t key) const {
+    uint32_t find(const Hash128& key) const {
         if (slots_.empty()) return kNone;
         size_t mask = slots_.size() - 1;
-        for (size_t i = mix(key) & mask; slots_[i].value != kNone; i = (i + 1) & mask)
+        for (size_t i = key.low & mask; slots_[i].value != kNone; i = (i + 1) & mask)
             if (slots_[i].key == key) return slots_[i].value;
         return kNone;
     }
-    void insert(uint64_t key, uint32_t value) {
+    void insert(const Hash128& key, uint32_t value) {
         if ((count_ + 1) * 2 > slots_.size()) grow();
         put(key, value);
         ++count_;
+    }
+    void clear() {
+        slots_.clear();
+        count_ = 0;
     }
     size_t bytes() const { return slots_.capacity() * sizeof(Slot); }
 
   private:
     struct Slot {
-        uint64_t key = 0;
+        Hash128 key;
         uint32_t value = kNone;
     };
-    void put(uint64_t key, uint32_t value) {
+    void put(const Hash128& key, uint32_t value) {
         size_t mask = slots_.size() - 1;
-        size_t i = mix(key) & mask;
+        size_t i = key.low & mask;
         while (slots_[i].value != kNone) i = (i + 1) & mask;
         slots_[i] = {key, value};
     }
@@ -188,6 +193,22 @@ class WordMap {
     }
     std::vector<Slot> slots_;
     size_t count_ = 0;
+};
+
+// Borrows the memory of a list, or of what is cleared as one, while in scope. Who asks for it
+// meanwhile begins with none.
+template <class T>
+class Borrowed {
+  public:
+    explicit Borrowed(T& owner) : owner_(owner), own_(std::move(owner)) { own_.clear(); }
+    Borrowed(const Borrowed&) = delete;
+    ~Borrowed() { owner_ = std::move(own_); }
+    T& operator*() { return own_; }
+    T* operator->() { return &own_; }
+
+  private:
+    T& owner_;
+    T own_;
 };
 
 // Elements stay where they are while the vector grows. One writer at a time (a lock of the owner);

@@ -103,6 +103,8 @@ void SafeBytes::find_safe(uint32_t number, Safe& safe) {
 bool SafeBytes::follow(uint32_t number, std::vector<uint8_t>& bytes, Safe& safe) {
     const Terminal& terminal = steps_.terminal();
     safe.states.assign(1, number);
+    seen_.begin();
+    seen_.add(number);
     safe.length = kNone;
     size_t layer = 1;  // states from here on are further away
     for (size_t i = 0, length = 1; i < safe.states.size(); ++i) {
@@ -117,9 +119,9 @@ bool SafeBytes::follow(uint32_t number, std::vector<uint8_t>& bytes, Safe& safe)
         for (size_t k = 0; k < bytes.size(); ++k) {
             bool ends;
             uint32_t to = steps_.next(safe.states[i], bytes[k], ends);
-            if (std::find(safe.states.begin(), safe.states.end(), to) != safe.states.end())
-                continue;
+            if (seen_.has(to)) continue;
             if (takes_all(to, safe)) {
+                seen_.add(to);
                 safe.states.push_back(to);
                 continue;
             }
@@ -138,10 +140,14 @@ bool SafeBytes::follow(uint32_t number, std::vector<uint8_t>& bytes, Safe& safe)
 uint64_t SafeBytes::find_leads(const Safe& safe) {
     if (safe.length != kNone) return 0;
     const auto edges = AnyCharacter::instance().automaton.edges(AnyCharacter::instance().start);
+    const Terminal& terminal = steps_.terminal();
     std::vector<uint32_t> states = safe.states, ends;
+    seen_.begin();
+    for (uint32_t state : states) seen_.add(state);
     auto keep = [&](uint32_t to) {
-        if (std::find(states.begin(), states.end(), to) != states.end()) return true;
+        if (seen_.has(to)) return true;
         if (states.size() >= kSafeStates || !takes_all(to, safe)) return false;
+        seen_.add(to);
         states.push_back(to);
         return true;
     };
@@ -149,15 +155,20 @@ uint64_t SafeBytes::find_leads(const Safe& safe) {
     for (size_t i = 0; i < states.size(); ++i) {
         const uint32_t from = states[i];
         bool unused;
-        for (uint8_t b = 0; b < 128; ++b)
-            if (safe.has(b) && !keep(steps_.next(from, b, unused))) return 0;
+        // From the first ones such bytes were followed already.
+        for (unsigned b = 0; b < 128 && i >= safe.states.size(); ++b)
+            if (safe.has(static_cast<uint8_t>(b)) &&
+                !keep(steps_.next(from, static_cast<uint8_t>(b), unused)))
+                return 0;
         for (const auto& edge : edges) {
             if (edge.high < 0x80) continue;
             uint32_t before = kNone;
             bool good = false;  // of `before`
-            for (unsigned b = edge.low; b <= edge.high; ++b) {
-                const uint64_t bit = uint64_t{1} << (b & 63);
-                if (!(leads & bit)) continue;
+            for (unsigned b = edge.low, last; b <= edge.high; b = last + 1) {
+                last = std::min<unsigned>(edge.high, terminal.class_last(static_cast<uint8_t>(b)));
+                uint64_t bits = 0;
+                for (unsigned k = b; k <= last; ++k) bits |= uint64_t{1} << (k & 63);
+                if (!(leads & bits)) continue;
                 uint32_t to = steps_.next(from, static_cast<uint8_t>(b), unused);
                 if (to != before) {
                     before = to;
@@ -165,7 +176,7 @@ uint64_t SafeBytes::find_leads(const Safe& safe) {
                     good = to != Steps::kDead && character_ends(to, edge.target, ends) &&
                            std::all_of(ends.begin(), ends.end(), keep);
                 }
-                if (!good) leads &= ~bit;
+                if (!good) leads &= ~bits;
             }
         }
     }
@@ -178,7 +189,8 @@ bool SafeBytes::character_ends(uint32_t number, uint32_t utf8_state, std::vector
     for (const auto& edge : AnyCharacter::instance().automaton.edges(utf8_state)) {
         if (edge.high < 0x80) continue;
         uint32_t before = kNone;
-        for (unsigned b = edge.low; b <= edge.high; ++b) {
+        for (unsigned b = edge.low; b <= edge.high;
+             b = steps_.terminal().class_last(static_cast<uint8_t>(b)) + 1) {
             bool unused;
             uint32_t to = steps_.next(number, static_cast<uint8_t>(b), unused);
             if (to == before) continue;

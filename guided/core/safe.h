@@ -34,6 +34,22 @@ class SafeBytes {
         bool has(uint8_t b) const { return ascii[b >> 6] >> (b & 63) & 1; }
     };
 
+    class Seen {  // numbers met in one search
+      public:
+        void begin() { ++stamp_; }
+        bool has(uint32_t number) const {
+            return number < stamps_.size() && stamps_[number] == stamp_;
+        }
+        void add(uint32_t number) {
+            if (number >= stamps_.size()) stamps_.resize(number + number / 2 + 64, 0);
+            stamps_[number] = stamp_;
+        }
+
+      private:
+        uint32_t stamp_ = 0;
+        std::vector<uint32_t> stamps_;
+    };
+
     bool takes_safely(uint32_t number, const Trie::Summary& below);
     void find_safe(uint32_t number, Safe& safe);
     bool follow(uint32_t number, std::vector<uint8_t>& bytes, Safe& safe);
@@ -43,6 +59,7 @@ class SafeBytes {
     bool character_ends(uint32_t number, uint32_t utf8_state, std::vector<uint32_t>& ends);
 
     Steps& steps_;
+    Seen seen_;
     std::vector<Safe> safe_;  // by number
     // By number and UTF-8 state, where a character that has begun may end; empty: not safely.
     std::unordered_map<uint64_t, std::vector<uint32_t>> ends_;

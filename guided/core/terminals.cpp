@@ -253,10 +253,10 @@ bool Terminal::product_extends(uint32_t node, uint32_t a, uint32_t b) {
 // ---- states ----
 
 uint32_t Terminal::intern(std::vector<Head>& heads, bool accepting, uint32_t longer) {
-    std::vector<uint32_t> key{accepting, longer + 2};  // 1 is the start's own
+    key_.assign({accepting, longer + 2});  // 1 is the start's own
     auto* words = reinterpret_cast<const uint32_t*>(heads.data());
-    key.insert(key.end(), words, words + heads.size() * kHeadWords);
-    uint32_t id = heads_.intern(key.data(), key.size());
+    key_.insert(key_.end(), words, words + heads.size() * kHeadWords);
+    uint32_t id = heads_.intern(key_.data(), key_.size());
     if (id < states_.size()) return id;
     if (id >= kMaxStates)
         throw LimitExceeded("a pattern has too many states", "states of a pattern", kMaxStates, "");
@@ -268,7 +268,7 @@ uint32_t Terminal::intern(std::vector<Head>& heads, bool accepting, uint32_t lon
     s.next = std::make_unique<std::atomic<uint32_t>[]>(classes);
     for (size_t c = 0; c < classes; ++c)
         s.next[c].store(s.goes_on ? kNone : kDead, std::memory_order_relaxed);
-    bytes_.fetch_add(key.size() * 4 + classes * 4 + sizeof(State) + 64, std::memory_order_relaxed);
+    bytes_.fetch_add(key_.size() * 4 + classes * 4 + sizeof(State) + 64, std::memory_order_relaxed);
     return id;
 }
 
@@ -341,23 +341,23 @@ uint32_t Terminal::find_next(uint32_t state, uint8_t byte_class) {
     std::atomic<uint32_t>& slot = states_[state].next[byte_class];
     if (uint32_t known = slot.load(std::memory_order_relaxed); known != kNone) return known;
     auto key = heads_[state];
-    std::vector<Head> from((key.size() - 2) / kHeadWords), to;
-    if (!from.empty())
-        std::memcpy(static_cast<void*>(from.data()), key.data() + 2, from.size() * sizeof(Head));
+    Borrowed from(from_), to(to_);
+    auto* words = reinterpret_cast<const Head*>(key.data() + 2);
+    from->assign(words, words + (key.size() - 2) / kHeadWords);
     bool accepting = false;
-    Budget::charge(from.size() + 1);
-    for (const Head& h : from) step(h, representative_[byte_class], to, accepting);
-    normalize(to, machine_->conts());
+    Budget::charge(from->size() + 1);
+    for (const Head& h : *from) step(h, representative_[byte_class], *to, accepting);
+    normalize(*to, machine_->conts());
     size_t members = 0;  // of unions: as much work as heads are
-    for (const Head& h : to)
+    for (const Head& h : *to)
         if (machine_->conts().is_union(h.cont)) members += machine_->conts().members(h.cont).size();
-    Budget::charge(to.size() + members);
-    if (to.size() > kMaxHeads)
+    Budget::charge(to->size() + members);
+    if (to->size() > kMaxHeads)
         throw LimitExceeded("a pattern is too ambiguous", "heads of a pattern", kMaxHeads, "");
     uint32_t longer = kDead;
     if (const Arena::Node& root = arena_[root_]; root.kind == Kind::kLexeme)
         longer = operands_.at(root.b)->next(states_[state].longer, representative_[byte_class]);
-    uint32_t found = to.empty() && !accepting ? kDead : intern(to, accepting, longer);
+    uint32_t found = to->empty() && !accepting ? kDead : intern(*to, accepting, longer);
     slot.store(found, std::memory_order_release);
     return found;
 }
@@ -365,13 +365,12 @@ uint32_t Terminal::find_next(uint32_t state, uint8_t byte_class) {
 const ByteSet& Terminal::allowed(uint32_t state) {
     State& s = states_[state];
     if (s.has_allowed.load(std::memory_order_acquire)) return s.allowed;
-    std::vector<uint8_t> classes;
+    std::array<bool, 256> taken;  // by byte class
     for (size_t c = 0; c < representative_.size(); ++c)
-        if (next(state, representative_[c]) != kDead) classes.push_back(static_cast<uint8_t>(c));
+        taken[c] = next(state, representative_[c]) != kDead;
     ByteSet found;
     for (unsigned b = 0; b < 256; ++b)
-        if (std::find(classes.begin(), classes.end(), class_of_[b]) != classes.end())
-            found.add(static_cast<uint8_t>(b));
+        if (taken[class_of_[b]]) found.add(static_cast<uint8_t>(b));
     std::lock_guard lock(mutex_);
     s.allowed = found;
     s.has_allowed.store(true, std::memory_order_release);

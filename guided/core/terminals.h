@@ -66,6 +66,11 @@ class Terminal {
     // Bytes of one class lead to the same state from everywhere.
     uint8_t byte_class(uint8_t byte) const { return class_of_[byte]; }
     size_t class_count() const { return representative_.size(); }
+    uint8_t class_last(uint8_t byte) const {  // a class is a range of bytes: its last one
+        size_t after = class_of_[byte] + size_t{1};
+        return after < representative_.size() ? static_cast<uint8_t>(representative_[after] - 1)
+                                              : 255;
+    }
 
     bool may_take(uint8_t byte) const {
         return taken_.has(byte);
@@ -142,6 +147,8 @@ class Terminal {
     StableVector<State> states_;
     SequenceTable heads_;  // of states, by number
     std::unordered_map<uint32_t, std::pair<std::vector<Head>, bool>> closure_memo_;
+    std::vector<Head> from_, to_;  // work of one step
+    std::vector<uint32_t> key_;
     std::atomic<int> prefix_free_{-1}, endless_throughout_{-1};
     std::unordered_map<uint32_t, bool> endless_;
     std::unordered_map<uint32_t, uint32_t> distances_;

@@ -1,7 +1,6 @@
 #include "vocabulary.h"
 
 #include <algorithm>
-#include <array>
 #include <stdexcept>
 
 #include "utf8.h"
@@ -15,12 +14,6 @@ constexpr size_t kFragments = 4096;
 constexpr size_t kLongestToken = 8192;  // walks of the trie recur once a byte
 constexpr size_t kOneTerminal =
     size_t{128} << 20;  // a terminal that has grown larger is made anew when next asked for
-
-constexpr std::array<uint32_t, 32> kBits = [] {
-    std::array<uint32_t, 32> bits{};
-    for (uint32_t j = 0; j < 32; ++j) bits[j] = 1u << j;
-    return bits;
-}();
 
 bool usable(const Terminal& t) {
     return t.bytes() < kOneTerminal;
@@ -62,12 +55,16 @@ Vocabulary::Vocabulary(const std::vector<std::optional<std::string_view>>& token
     for (uint32_t t = 0; t < tokens.size(); ++t)
         if (spells(t)) entries.push_back({bytes(t), t, 0});
     spelling_.resize(words(), 0);
-    characters_.resize(size_t{words()} * 32, 0);
+    characters_.resize(tokens.size(), 0);
+    by_characters_.reserve(entries.size());
     for (const auto& e : entries) {
         spelling_[e.token >> 5] |= 1u << (e.token & 31);
         characters_[e.token] = static_cast<uint16_t>(count_characters(e.bytes));
         longest_ = std::max(longest_, e.bytes.size());
+        by_characters_.push_back(e.token);
     }
+    std::stable_sort(by_characters_.begin(), by_characters_.end(),
+                     [&](uint32_t a, uint32_t b) { return characters_[a] > characters_[b]; });
     trie_ = Trie(std::move(entries));
     make_parts();
 }
@@ -112,14 +109,14 @@ std::span<const uint32_t> Vocabulary::within(uint32_t count) {
     std::lock_guard lock(mutex_);
     if (count >= within_.size()) within_.resize(count + 1);
     if (!within_[count]) {
-        std::vector<uint32_t> tokens = spelling_;
-        const auto most = static_cast<uint16_t>(count);
-        for (size_t w = 0; w < tokens.size(); ++w) {
-            uint32_t bits = 0;
-            for (size_t j = 0; j < 32; ++j)
-                bits |= (0 - uint32_t{characters_[w * 32 + j] <= most}) & kBits[j];  // as a vector
-            tokens[w] &= bits;
-        }
+        // The tokens that are longer are few, or those that are not.
+        const auto first = std::partition_point(by_characters_.begin(), by_characters_.end(),
+                                                [&](uint32_t t) { return characters_[t] > count; });
+        const bool most = first - by_characters_.begin() < by_characters_.end() - first;
+        std::vector<uint32_t> tokens = most ? spelling_ : std::vector<uint32_t>(words(), 0);
+        for (auto at = most ? by_characters_.begin() : first;
+             at != (most ? first : by_characters_.end()); ++at)
+            tokens[*at >> 5] ^= 1u << (*at & 31);
         within_[count] = std::make_unique<const std::vector<uint32_t>>(std::move(tokens));
     }
     return *within_[count];
@@ -169,10 +166,18 @@ void Vocabulary::evict() {
 
 std::shared_ptr<Fragment> Vocabulary::fragment(const Hash128& key) {
     std::lock_guard lock(mutex_);
-    if (fragments_.size() > kFragments) fragments_.clear();
-    auto [at, fresh] = fragments_.try_emplace(key);
-    if (!fresh && !at->second) at->second = std::make_shared<Fragment>();
-    return at->second;
+    if (uint32_t known = fragment_numbers_.find(key); known != kNone) {
+        auto& fragment = fragments_[known];
+        if (!fragment) fragment = std::make_shared<Fragment>();
+        return fragment;
+    }
+    if (fragments_.size() > kFragments) {
+        fragments_.clear();
+        fragment_numbers_.clear();
+    }
+    fragment_numbers_.insert(key, static_cast<uint32_t>(fragments_.size()));
+    fragments_.emplace_back();
+    return nullptr;
 }
 
 size_t Vocabulary::terminal_count() {

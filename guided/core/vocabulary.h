@@ -88,7 +88,8 @@ class Vocabulary {
     Hash128 fingerprint_;
     Trie trie_, parts_;
     std::vector<uint32_t> spelling_;
-    std::vector<uint16_t> characters_;  // by token, up to whole words
+    std::vector<uint16_t> characters_;     // by token
+    std::vector<uint32_t> by_characters_;  // the tokens that spell something, the longest first
     size_t longest_ = 0;
     RowPool rows_;
 
@@ -96,7 +97,8 @@ class Vocabulary {
     std::unordered_map<Hash128, Kept, Hash128Hasher> terminals_;
     std::list<Hash128> ages_;  // least recently asked for first
     uint32_t asked_ = 0;
-    std::unordered_map<Hash128, std::shared_ptr<Fragment>, Hash128Hasher> fragments_;
+    HashMap fragment_numbers_;
+    std::vector<std::shared_ptr<Fragment>> fragments_;                  // null: asked for once
     std::vector<std::unique_ptr<const std::vector<uint32_t>>> within_;  // by count
 };
 
