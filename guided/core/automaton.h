@@ -502,8 +502,7 @@ class Machine : private Expander {
     bool frame_key(const Continuations::Frame& f, Hash128& key);
     uint32_t rebase(uint32_t cont, uint32_t mark);
     bool collect_fragment(const PartHeads& group, Mask& mask);
-    void find_inside(Fragment& fragment, const std::vector<Head>& heads);
-    void find_exits(Fragment& fragment, const std::vector<Head>& heads, const ByteSet& bytes);
+    void find_fragment(Fragment& fragment, const std::vector<Head>& heads, const ByteSet& bytes);
 
     void add_token_heads(const Head& head, Mask& mask);
 

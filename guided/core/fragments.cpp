@@ -83,31 +83,26 @@ uint32_t Machine::rebase(uint32_t cont, uint32_t mark) {
     return conts().push(f.node, f.minimum, f.maximum, rebase(f.parent, mark));
 }
 
-void Machine::find_inside(Fragment& fragment, const std::vector<Head>& heads) {
-    Mask mask;
-    stack_ = heads;
-    collect(Trie::kRoot, 0, 0, stack_.size(), mask);
-    fragment.unfit |= !mask.guesses.empty();
-    RowPool& pool = vocabulary_->rows();
-    if (mask.tokens.size() > kListed || !mask.bases.empty()) {
-        if (!mask.tokens.empty()) mask.bases.push_back(pool.base_of(mask.tokens));
-        fragment.row = pool.unite(std::move(mask.bases));
-    } else {
-        std::sort(mask.tokens.begin(), mask.tokens.end());
-        mask.tokens.erase(std::unique(mask.tokens.begin(), mask.tokens.end()), mask.tokens.end());
-        fragment.tokens = std::move(mask.tokens);
-    }
-    fragment.known = true;
-}
-
-void Machine::find_exits(Fragment& fragment, const std::vector<Head>& heads, const ByteSet& bytes) {
+// What stays inside, where that is not known, and what comes out on one of `bytes`: in one walk.
+void Machine::find_fragment(Fragment& fragment, const std::vector<Head>& heads,
+                            const ByteSet& bytes) {
     Remainders::Collector collector(fragment.exits, bytes);
     Mask mask;
-    mask.exits = &collector;
+    if (!bytes.empty()) mask.exits = &collector;
     stack_ = heads;
     collect(Trie::kRoot, 0, 0, stack_.size(), mask);
     fragment.unfit |= mask.unfit || !mask.guesses.empty();
     collector.finish();
+    if (fragment.known) return;
+    fragment.known = true;
+    std::vector<uint32_t>& tokens = mask.tokens;
+    if (tokens.size() > kListed || !mask.bases.empty()) {
+        fragment.row = vocabulary_->rows().unite(std::move(mask.bases), tokens);
+    } else {
+        std::sort(tokens.begin(), tokens.end());
+        tokens.erase(std::unique(tokens.begin(), tokens.end()), tokens.end());
+        fragment.tokens = tokens;
+    }
 }
 
 // False: the heads are to be looked at in the plain way. A shape that is met for the first time may
@@ -125,8 +120,7 @@ bool Machine::collect_fragment(const PartHeads& group, Mask& mask) {
     if (!fragment->known || !missing.empty()) {
         std::vector<Head> alone = group.heads;
         for (Head& h : alone) h.cont = rebase(h.cont, group.mark);
-        if (!fragment->known) find_inside(*fragment, alone);
-        if (!missing.empty()) find_exits(*fragment, alone, missing);
+        find_fragment(*fragment, alone, missing);
     }
     if (fragment->unfit || fragment->exits.overflows(first)) return false;
     mask.tokens.insert(mask.tokens.end(), fragment->tokens.begin(), fragment->tokens.end());
