@@ -77,11 +77,10 @@ std::span<const Head> Machine::heads(uint32_t state) const {
 }
 
 uint32_t Machine::intern(std::vector<Head>& heads, bool complete) {
-    static thread_local std::vector<uint32_t> key;
-    key.assign(1, complete);
+    key_.assign(1, complete);
     auto* words = reinterpret_cast<const uint32_t*>(heads.data());
-    key.insert(key.end(), words, words + heads.size() * kHeadWords);
-    uint32_t id = state_heads_.intern(key.data(), key.size());
+    key_.insert(key_.end(), words, words + heads.size() * kHeadWords);
+    uint32_t id = state_heads_.intern(key_.data(), key_.size());
     if (id < states_.size()) return id;
     if (heads.size() > limits_.max_heads)
         throw LimitExceeded("the grammar is too ambiguous here", "heads in one state",
@@ -123,18 +122,16 @@ void Machine::add_first(const Head& h, ByteSet& bytes) {
         return;
     }
     const LeafInfo& info = leaf(h.node);
-    if (info.kind == Leaf::kLiteral)
-        bytes.add(static_cast<uint8_t>(arena_.bytes(arena_[h.node])[h.state]));
+    if (info.kind == Leaf::kLiteral) bytes.add(static_cast<uint8_t>(info.text[h.state]));
     else if (info.kind == Leaf::kRecorded) bytes |= recorded_bytes(h);
     else if (info.terminal) bytes |= info.terminal->allowed(h.state);
 }
 
-uint32_t Machine::closure(uint32_t cont) {
-    if (cont < closures_.size() && closures_[cont] != kNone) return closures_[cont];
-    std::vector<Head> heads;
+uint32_t Machine::find_closure(uint32_t cont) {
+    Borrowed heads(closing_);
     bool complete;
-    close(cont, heads, complete);
-    uint32_t state = intern(heads, complete);
+    close(cont, *heads, complete);
+    uint32_t state = intern(*heads, complete);
     if (cont >= closures_.size()) closures_.resize(conts().size() + conts().size() / 2, kNone);
     return closures_[cont] = state;
 }
@@ -142,7 +139,7 @@ uint32_t Machine::closure(uint32_t cont) {
 // What completes at one byte is closed together, with the union of the continuations: closed one by
 // one they would double with every byte of an ambiguous text.
 void Machine::close_completed(std::vector<Head>& out, bool& complete) {
-    std::sort(completed_.begin(), completed_.end());
+    if (completed_.size() > 1) std::sort(completed_.begin(), completed_.end());
     for (size_t i = 0; i < completed_.size();) {
         uint32_t guard = completed_[i].first;
         united_.clear();
@@ -193,7 +190,9 @@ void Machine::step(const Head& head, uint8_t byte, std::vector<Head>& out) {
         uint32_t state = head.state, guard = head.guard;  // `head` may move with `out`
         if (guard && (guard = advance_guard(guard, byte)) == kNone) return;
         for (size_t i = 0, n = heads(state).size(); i < n; ++i) {
-            Head h = heads(state)[i];
+            const Head& known = heads(state)[i];
+            if (is_other(known, byte)) continue;
+            Head h = known;
             h.guard = guard;
             step_leaf(h, byte, out);
         }
@@ -206,16 +205,14 @@ void Machine::step(const Head& head, uint8_t byte, std::vector<Head>& out) {
 
 // The guard has read the byte.
 void Machine::step_leaf(const Head& head, uint8_t byte, std::vector<Head>& out) {
+    if (is_other(head, byte)) return;
     const LeafInfo& info = leaf(head.node);
     Head h = head;
     switch (info.kind) {
-        case Leaf::kLiteral: {
-            std::string_view text = arena_.bytes(arena_[h.node]);
-            if (static_cast<uint8_t>(text[h.state]) != byte) return;
-            if (++h.state < text.size()) out.push_back(h);
+        case Leaf::kLiteral:
+            if (++h.state < info.text.size()) out.push_back(h);
             else completed_.push_back({h.guard, h.cont});
             return;
-        }
         case Leaf::kTerminal:
             h.state = info.terminal->next(h.state, byte);
             if (h.state == Terminal::kDead) return;
@@ -261,7 +258,13 @@ void Machine::step_all(size_t begin, size_t end, uint8_t byte, std::vector<Head>
     size_t top = heads.size();
     opened_ = false;
     completed_.clear();
-    for (size_t i = begin; i < end; ++i) step(Head(heads[i]), byte, heads);
+    for (size_t i = begin; i < end; ++i) {
+        const bool as_it_is = !heads[i].guard && !is_deferred(heads[i]);
+        if (as_it_is && is_other(heads[i], byte)) continue;
+        const Head h = heads[i];  // it may move with `heads`
+        if (as_it_is) step_leaf(h, byte, heads);
+        else step(h, byte, heads);
+    }
     size_t made = heads.size() - top;
     if (made > limits_.max_heads)
         throw LimitExceeded("the grammar is too ambiguous here", "heads in one state",
@@ -272,7 +275,7 @@ void Machine::step_all(size_t begin, size_t end, uint8_t byte, std::vector<Head>
         heads.resize(top);
         heads.insert(heads.end(), merged_.begin(), merged_.end());
     }
-    close_completed(heads, complete);
+    if (!completed_.empty()) close_completed(heads, complete);
 }
 
 // Advance `heads` by all bytes. False if nothing is left.
@@ -325,14 +328,15 @@ uint32_t Machine::find_next(uint32_t state, uint32_t token) {
     Budget budget;
     std::lock_guard lock(mutex_);
     if (uint32_t known = transitions_.find(state, token); known != kNone) return known;
-    std::vector<Head> work, by_id;
+    Borrowed work(reading_);
+    std::vector<Head> by_id;
     completed_.clear();
     bool complete = false;
     auto now = heads(state);
     bool ordinary = token < vocabulary_->count() &&
                     !vocabulary_->is_eos(token);  // an end token does nothing but end
-    if (ordinary && states_[state].token_heads) work.assign(now.begin(), now.end());
-    for (const Head& h : work) {
+    if (ordinary && states_[state].token_heads) work->assign(now.begin(), now.end());
+    for (const Head& h : *work) {
         if (is_deferred(h) || leaf(h.node).kind != Leaf::kToken) continue;
         const Arena::Node& n = arena_[h.node];
         auto ids = arena_.ids(n);
@@ -340,21 +344,21 @@ uint32_t Machine::find_next(uint32_t state, uint32_t token) {
             completed_.push_back({0, h.cont});  // no lexeme goes on across a token
     }
     close_completed(by_id, complete);
-    work.clear();
+    work->clear();
     bool by_bytes = false;
     if (vocabulary_->spells(token)) {
         auto again = heads(state);
-        work.assign(again.begin(), again.end());
+        work->assign(again.begin(), again.end());
         bool ends = false;
-        by_bytes = run_through(work, vocabulary_->bytes(token), ends);
+        by_bytes = run_through(*work, vocabulary_->bytes(token), ends);
         if (by_bytes) complete |= ends;
-        else work.clear();
+        else work->clear();
     }
     uint32_t to = kNone;
     if (by_bytes || complete || !by_id.empty()) {
-        for (const Head& h : by_id) expand(h, work);
-        normalize(work, conts());
-        to = intern(work, complete);
+        for (const Head& h : by_id) expand(h, *work);
+        normalize(*work, conts());
+        to = intern(*work, complete);
     } else if (vocabulary_->is_eos(token) && states_[state].complete) {
         to = kEnded;
     }

@@ -151,12 +151,30 @@ class Machine : private Expander {
         uint32_t run = 0;              // kRunMinus: the node of the run itself; kLexeme: its node
         bool closed = false;           // kRecorded: no text of it begins another
         bool newline = false;          // kLexeme: it ends in an indentation (parsers.cpp)
+        std::string_view text = {};    // kLiteral
     };
     struct State {
         std::atomic<const Row*> row{nullptr};
         bool complete = false;
         bool token_heads = false;
         ByteSet first;  // bytes that a head takes
+    };
+
+    class ByteSets {  // by node; few are asked for
+      public:
+        const ByteSet* find(uint32_t node) const {
+            return node < at_.size() && at_[node] ? &sets_[at_[node] - 1] : nullptr;
+        }
+        const ByteSet& add(uint32_t node, const ByteSet& set, size_t nodes) {
+            if (at_.empty()) at_.resize(nodes, 0);
+            sets_.push_back(set);
+            at_[node] = static_cast<uint32_t>(sets_.size());
+            return set;
+        }
+
+      private:
+        std::vector<uint32_t> at_;  // one more than the place in sets_; 0: not known
+        std::vector<ByteSet> sets_;
     };
 
     bool is_leaf(uint32_t node) override { return leaf(node).kind != Leaf::kNone; }
@@ -173,8 +191,8 @@ class Machine : private Expander {
     bool is_run(uint32_t node);
     Group group(uint32_t sequence) override;
     Group find_group(uint32_t sequence);
-    const ByteSet& first_bytes(uint32_t node);
-    const ByteSet& tail_bytes(uint32_t node);
+    ByteSet first_bytes(uint32_t node);
+    ByteSet tail_bytes(uint32_t node);
     ByteSet dfa_bytes(const Arena::Node& n, bool tail) const;
     Terminal* acquire(uint32_t node);
 
@@ -208,8 +226,11 @@ class Machine : private Expander {
     };
     Excluded excluded(uint32_t trie_node, const Head& head, bool written_only);
     bool is_scarce(uint32_t cont, const std::string& value);
-    bool excluded_bytes(uint32_t cont, const std::string& prefix, bool written_only,
-                        ByteSet& bytes);
+    struct Following {                    // texts that begin with some prefix
+        bool any = false, ended = false;  // there are some; the prefix itself is one
+        ByteSet bytes;                    // that follow it in the others
+    };
+    Following excluded_after(uint32_t cont, const std::string& prefix, bool written_only);
     struct General {
         uint32_t cont;
         bool is_listed;
@@ -217,6 +238,12 @@ class Machine : private Expander {
     General general(uint32_t cont);
     bool generalizes(uint32_t node);
     const Row* general_row(uint32_t state);
+    struct Suspect {           // a token that the heads of a state may not read
+        uint32_t token, head;  // the number of one that surely does not; kNone: none is known
+        auto operator<=>(const Suspect&) const = default;
+    };
+    std::vector<uint32_t> refused_by(const std::vector<Head>& heads,
+                                     std::span<const Suspect> suspects);
     bool reads(std::vector<Head> from, std::string_view bytes);
 
     // lexemes.cpp
@@ -426,7 +453,11 @@ class Machine : private Expander {
 
     uint32_t intern(std::vector<Head>& heads, bool complete);
     std::span<const Head> heads(uint32_t state) const;
-    uint32_t closure(uint32_t cont);
+    uint32_t closure(uint32_t cont) {
+        bool known = cont < closures_.size() && closures_[cont] != kNone;
+        return known ? closures_[cont] : find_closure(cont);
+    }
+    uint32_t find_closure(uint32_t cont);
     void add_first(const Head& head, ByteSet& bytes);
 
     // As a head's node: all heads of the state in `state`; of the parser's stack in `state`; of the
@@ -441,6 +472,11 @@ class Machine : private Expander {
     bool feed_line(Head& lined);
     void expand(const Head& deferred, std::vector<Head>& out);
 
+    // A literal that goes on with another byte, as most heads do.
+    bool is_other(const Head& h, uint8_t byte) {
+        const LeafInfo& info = leaf(h.node);
+        return info.kind == Leaf::kLiteral && static_cast<uint8_t>(info.text[h.state]) != byte;
+    }
     void step(const Head& head, uint8_t byte, std::vector<Head>& out);
     void step_all(size_t begin, size_t end, uint8_t byte, std::vector<Head>& heads, bool& complete);
     void step_leaf(const Head& head, uint8_t byte, std::vector<Head>& out);
@@ -465,6 +501,15 @@ class Machine : private Expander {
         void add(uint32_t token, bool guess) {
             tokens.push_back(token);
             if (guess) guesses.push_back(token);
+        }
+        static constexpr size_t kKept = 1 << 14;  // tokens, where a mask is used again
+        void clear() {
+            bases.clear();
+            if (tokens.capacity() > kKept) tokens = {};
+            tokens.clear();
+            exits = nullptr;
+            unfit = false;
+            guesses.clear();
         }
     };
     std::unordered_map<Hash128, Mask, Hash128Hasher> recorded_masks_;
@@ -544,7 +589,7 @@ class Machine : private Expander {
     std::vector<std::unique_ptr<Outcome>> outcomes_;    // by key
     std::vector<LeafInfo> leaves_;
     std::vector<std::shared_ptr<Terminal>> terminals_;
-    std::unordered_map<uint32_t, ByteSet> first_bytes_, tail_bytes_;  // few nodes are asked for
+    ByteSets first_bytes_, tail_bytes_;
     std::vector<uint32_t> group_of_;  // by sequence: one more than its place in groups_; 0: unknown
     std::vector<Group> groups_;
     std::unordered_map<uint32_t, std::unique_ptr<Record>> records_;  // by node
@@ -559,7 +604,11 @@ class Machine : private Expander {
     bool on_guess_ = false;  // so it was on the way that a walk has come
     std::vector<RowPtr> rows_;
     size_t heads_max_ = 0;
-    std::vector<Head> stack_, buffer_, merged_;             // work of one walk
+    std::vector<Head> stack_, buffer_, merged_;      // work of one walk
+    std::vector<Head> closing_, reading_, looking_;  // lent (Borrowed), as what follows
+    std::vector<uint32_t> waiting_, found_;
+    Mask mask_;
+    std::vector<uint32_t> key_, progress_words_;
     std::vector<std::pair<uint32_t, uint32_t>> completed_;  // at this byte: guard, continuation
     std::vector<uint32_t> united_;
     bool opened_ = false;  // a deferred head was opened at this byte

@@ -36,8 +36,8 @@ bool Machine::is_run(uint32_t node) {
            leaf(node).kind == Leaf::kRun;
 }
 
-const ByteSet& Machine::first_bytes(uint32_t node) {
-    if (auto known = first_bytes_.find(node); known != first_bytes_.end()) return known->second;
+ByteSet Machine::first_bytes(uint32_t node) {
+    if (const ByteSet* known = first_bytes_.find(node)) return *known;
     ByteSet found;
     const Arena::Node& n = arena_[node];
     switch (n.kind) {
@@ -62,7 +62,7 @@ const ByteSet& Machine::first_bytes(uint32_t node) {
         case Kind::kDfa: found = dfa_bytes(n, false); break;
         default: break;
     }
-    return first_bytes_[node] = found;
+    return first_bytes_.add(node, found, arena_.size());
 }
 
 // The bytes that leave the start of an automaton, or (`tail`) any state that accepts.
@@ -78,8 +78,8 @@ ByteSet Machine::dfa_bytes(const Arena::Node& n, bool tail) const {
 }
 
 // The bytes that may go on with the node where it could also end.
-const ByteSet& Machine::tail_bytes(uint32_t node) {
-    if (auto known = tail_bytes_.find(node); known != tail_bytes_.end()) return known->second;
+ByteSet Machine::tail_bytes(uint32_t node) {
+    if (const ByteSet* known = tail_bytes_.find(node)) return *known;
     ByteSet found;
     const Arena::Node& n = arena_[node];
     switch (n.kind) {
@@ -104,7 +104,7 @@ const ByteSet& Machine::tail_bytes(uint32_t node) {
         case Kind::kDfa: found = dfa_bytes(n, true); break;
         default: break;
     }
-    return tail_bytes_[node] = found;
+    return tail_bytes_.add(node, found, arena_.size());
 }
 
 Machine::Group Machine::group(uint32_t sequence) {
@@ -162,7 +162,7 @@ Machine::LeafInfo Machine::classify(uint32_t node) {
     }
     if (!n.regular) return none;
     switch (n.kind) {
-        case Kind::kLiteral: return {Leaf::kLiteral, nullptr, nullptr, 0};
+        case Kind::kLiteral: return {.kind = Leaf::kLiteral, .text = arena_.bytes(n)};
         case Kind::kClass:
         case Kind::kDfa:
         case Kind::kBoth: return whole_terminal(node);

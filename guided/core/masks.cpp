@@ -358,14 +358,16 @@ const Row& Machine::row_locked(uint32_t state, bool general) {
         states_[state].row.store(row, std::memory_order_release);
         return *row;
     }
-    Mask mask;
+    Borrowed borrowed(mask_);
+    Mask& mask = *borrowed;
+    Borrowed here(looking_), others(reading_);
     auto now = heads(state);
+    here->assign(now.begin(), now.end());
     stack_.clear();
     std::vector<PartHeads> groups;
-    std::vector<Head> others;
-    for (const Head& h : std::vector<Head>(now.begin(), now.end())) {
+    for (const Head& h : *here) {
         if (is_deferred(h)) {
-            others.push_back(h);
+            others->push_back(h);
         } else if (leaf(h.node).kind == Leaf::kToken) {
             add_token_heads(h, mask);
         } else if (uint32_t mark = mark_of(h)) {
@@ -374,13 +376,13 @@ const Row& Machine::row_locked(uint32_t state, bool general) {
             if (at == groups.end()) at = groups.insert(at, {mark, {}});
             at->heads.push_back(h);
         } else {
-            others.push_back(h);
+            others->push_back(h);
         }
     }
     for (const PartHeads& group : groups)
         if (!collect_fragment(group, mask))
-            others.insert(others.end(), group.heads.begin(), group.heads.end());
-    stack_ = std::move(others);
+            others->insert(others->end(), group.heads.begin(), group.heads.end());
+    stack_.assign(others->begin(), others->end());
     if (!stack_.empty()) collect(Trie::kRoot, 0, 0, stack_.size(), mask);
     stack_.clear();
     if (states_[state].complete)
@@ -388,10 +390,8 @@ const Row& Machine::row_locked(uint32_t state, bool general) {
     if (!mask.guesses.empty() && general) {
         guesses_[state] = std::move(mask.guesses);
     } else if (!mask.guesses.empty()) {
-        auto again = heads(state);
-        std::vector<Head> here(again.begin(), again.end());
         std::erase_if(mask.guesses,
-                      [&](uint32_t token) { return reads(here, vocabulary_->bytes(token)); });
+                      [&](uint32_t token) { return reads(*here, vocabulary_->bytes(token)); });
         std::sort(mask.guesses.begin(), mask.guesses.end());
         std::erase_if(mask.tokens, [&](uint32_t token) {
             return std::binary_search(mask.guesses.begin(), mask.guesses.end(), token);

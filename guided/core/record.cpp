@@ -111,11 +111,10 @@ Progress Record::fresh() const {
     return p;
 }
 
-std::vector<uint32_t> Record::words(const Progress& p) const {
-    std::vector<uint32_t> w{node_, p.chain, p.members, p.slot};
+void Record::write_words(const Progress& p, std::vector<uint32_t>& w) const {
+    w.assign({node_, p.chain, p.members, p.slot});
     w.insert(w.end(), p.counts.begin(), p.counts.end());
     w.insert(w.end(), p.used.begin(), p.used.end());
-    return w;
 }
 
 Progress Record::progress(std::span<const uint32_t> w) const {

@@ -172,7 +172,7 @@ class Record {
     }
 
     Progress fresh() const;
-    std::vector<uint32_t> words(const Progress& p) const;
+    void write_words(const Progress& p, std::vector<uint32_t>& words) const;
     Progress progress(std::span<const uint32_t> words) const;
 
     bool may_end(const Progress& p) const;

@@ -90,8 +90,8 @@ bool Machine::is_unwritten(const Record& r, uint32_t chain, const std::string& v
 }
 
 uint32_t Machine::intern_progress(const Record& record, const Progress& p) {
-    std::vector<uint32_t> words = record.words(p);
-    return progress_.intern(words.data(), words.size());
+    record.write_words(p, progress_words_);
+    return progress_.intern(progress_words_.data(), progress_words_.size());
 }
 
 bool Machine::begin_record(uint32_t node, uint32_t& begin, uint32_t& progress) {
@@ -191,7 +191,7 @@ bool Machine::takes(const Continuations::Frame& f, const std::string& value) {
 uint32_t Machine::complete_recorded(uint32_t cont, uint32_t text) {
     bool unknown = text == Texts::kUnknown;
     std::string value = unknown ? std::string() : canonical_value(texts_.spelled(text));
-    std::vector<uint32_t> found;
+    Borrowed found(found_);
     for_each_record(cont, [&](uint32_t one) {
         auto f = conts().frame(one);
         const Record& r = record(f.node);
@@ -202,9 +202,9 @@ uint32_t Machine::complete_recorded(uint32_t cont, uint32_t text) {
             if (!takes(f, value)) return;
             p.chain = chains_.add(p.chain, value);
         }
-        found.push_back(conts().push(f.node, intern_progress(r, p), f.maximum, f.parent));
+        found->push_back(conts().push(f.node, intern_progress(r, p), f.maximum, f.parent));
     });
-    return found.empty() ? kNone : conts().unite(found);
+    return found->empty() ? kNone : conts().unite(*found);
 }
 
 void Machine::step_recorded(const LeafInfo& info, Head h, uint8_t byte, std::vector<Head>& out) {
@@ -311,8 +311,9 @@ Machine::Excluded Machine::excluded(uint32_t trie_node, const Head& h, bool writ
     start.length = text.size();
     start.value = canonical_prefix(text, &start.escaping);
     start.escaped = start.value != text;
-    ByteSet bytes;
-    if (!excluded_bytes(h.cont, start.value, written_only, bytes)) return found;
+    if (!excluded_after(h.cont, start.value, written_only).any) return found;
+    // Then a text that is not among those at hand is new.
+    const bool simple = is_simple_text(h);
     Terminal& terminal = *leaf(h.node).terminal;
     const Trie& trie = vocabulary_->trie();
     std::vector<Step> stack;
@@ -320,7 +321,7 @@ Machine::Excluded Machine::excluded(uint32_t trie_node, const Head& h, bool writ
     auto add_all = [](std::vector<uint32_t>& tokens, std::span<const Trie::Item> items) {
         for (auto item : items) tokens.push_back(item.token);
     };
-    auto visit = [&](const Step& s, uint32_t child) {
+    auto visit = [&](const Step& s, uint32_t child, bool is_listed) {
         const uint8_t byte = trie[child].byte;
         uint32_t to = terminal.next(s.state, byte);
         if (to == Terminal::kDead) return;
@@ -328,6 +329,7 @@ Machine::Excluded Machine::excluded(uint32_t trie_node, const Head& h, bool writ
         text.push_back(static_cast<char>(byte));
         auto below = trie.items_below(trie[child]);
         if (terminal.accepting(to)) {  // a closed text: nothing goes on from here
+            if (simple && !is_listed) return;
             std::string value = canonical_value(text);
             if (!is_new(h.cont, value)) add_all(found.ended, below);
             else if (is_scarce(h.cont, value)) add_all(found.scarce, below);
@@ -360,16 +362,18 @@ Machine::Excluded Machine::excluded(uint32_t trie_node, const Head& h, bool writ
         const Trie::Node& n = trie[s.node];
         text.resize(s.length);
         if (s.node != trie_node) text.back() = static_cast<char>(n.byte);
-        bytes = {};
-        if (!excluded_bytes(h.cont, s.escaped ? s.value : text, written_only, bytes)) continue;
-        bytes.add('\\');
-        bytes.add('"');
+        Following listed = excluded_after(h.cont, s.escaped ? s.value : text, written_only);
+        if (!listed.any) continue;
         if (s.escaping) {
-            for (uint32_t c = n.first_child; c < n.first_child + n.child_count; ++c) visit(s, c);
+            for (uint32_t c = n.first_child; c < n.first_child + n.child_count; ++c)
+                visit(s, c, true);
             continue;
         }
-        bytes.for_each([&](uint8_t byte) {
-            if (uint32_t child = trie.child(s.node, byte); child != kNone) visit(s, child);
+        listed.bytes.add('\\');
+        listed.bytes.add('"');
+        listed.bytes.for_each([&](uint8_t byte) {
+            if (uint32_t child = trie.child(s.node, byte); child != kNone)
+                visit(s, child, listed.ended);
         });
     }
     for (auto* tokens : {&found.dead, &found.scarce}) std::sort(tokens->begin(), tokens->end());
@@ -398,15 +402,16 @@ bool Machine::is_scarce(uint32_t cont, const std::string& value) {
     return any;
 }
 
-// What the records behind `cont` must not write and begins with `prefix`: the bytes that follow it
-// there (of all lists of values, which are more than those of these records), and whether there is
-// any such text at all.
-bool Machine::excluded_bytes(uint32_t cont, const std::string& prefix, bool written_only,
-                             ByteSet& bytes) {
-    bool any = false, listed = false;
+// What the records behind `cont` must not write and begins with `prefix` (of all lists of values,
+// which are more than those of these records).
+Machine::Following Machine::excluded_after(uint32_t cont, const std::string& prefix,
+                                           bool written_only) {
+    Following found;
+    bool listed = false;
     auto add = [&](const std::string& text) {
-        any = true;
-        if (text.size() > prefix.size()) bytes.add(static_cast<uint8_t>(text[prefix.size()]));
+        found.any = true;
+        if (text.size() > prefix.size()) found.bytes.add(static_cast<uint8_t>(text[prefix.size()]));
+        else found.ended = true;
     };
     for_each_record(cont, [&](uint32_t one) {
         auto f = conts().frame(one);
@@ -420,7 +425,7 @@ bool Machine::excluded_bytes(uint32_t cont, const std::string& prefix, bool writ
         listed |= progress_[f.minimum][1] > Chains::kUnknown;
     });
     if (listed) chains_.for_each_next(prefix, add);
-    return any;
+    return found;
 }
 
 // ---- masks of states that differ in what was written ----
@@ -429,7 +434,10 @@ bool Machine::excluded_bytes(uint32_t cont, const std::string& prefix, bool writ
 // anything. Records whose texts may run short are left as they are.
 Machine::General Machine::general(uint32_t cont) {
     if (cont < general_.size() && general_[cont].cont != kNone) return general_[cont];
-    std::vector<uint32_t> todo{cont}, members;
+    Borrowed borrowed(waiting_);
+    std::vector<uint32_t>& todo = *borrowed;
+    std::vector<uint32_t> members;
+    todo.push_back(cont);
     auto known = [&](uint32_t c) { return c < general_.size() && general_[c].cont != kNone; };
     auto wait_for = [&](uint32_t c) {
         if (known(c)) return false;
@@ -494,9 +502,12 @@ bool Machine::generalizes(uint32_t node) {
 const Row* Machine::general_row(uint32_t state) {
     bool differs = false;
     auto now = heads(state);
-    std::vector<Head> here(now.begin(), now.end()), heads_of = here;
-    std::vector<uint32_t> suspects;
-    for (Head& h : heads_of) {
+    Borrowed here(looking_), heads_of(reading_);
+    here->assign(now.begin(), now.end());
+    heads_of->assign(now.begin(), now.end());
+    std::vector<Suspect> suspects;
+    for (uint32_t i = 0; i < heads_of->size(); ++i) {
+        Head& h = (*heads_of)[i];
         if (is_deferred(h)) return nullptr;
         General g = general(h.cont);
         bool recorded = leaf(h.node).kind == Leaf::kRecorded && h.other != Texts::kUnknown;
@@ -505,29 +516,44 @@ const Row* Machine::general_row(uint32_t state) {
             differs = true;
         } else if (recorded && g.is_listed && is_simple_text(h)) {
             Excluded out = excluded(Trie::kRoot, h, true);
-            suspects.insert(suspects.end(), out.dead.begin(), out.dead.end());
-            suspects.insert(suspects.end(), out.ended.begin(), out.ended.end());
+            for (const auto* tokens : {&out.dead, &out.ended})
+                for (uint32_t token : *tokens) suspects.push_back({token, i});
         } else if (recorded && g.is_listed) {
             return nullptr;
         }
         differs |= g.is_listed;
     }
     if (!differs) return nullptr;
-    for (Head& h : heads_of) h.cont = general(h.cont).cont;
-    normalize(heads_of, conts());
-    uint32_t known = intern(heads_of, states_[state].complete);
+    for (Head& h : *heads_of) h.cont = general(h.cont).cont;
+    normalize(*heads_of, conts());
+    uint32_t known = intern(*heads_of, states_[state].complete);
     if (known == state) return nullptr;
     const Row* row = &row_locked(known, true);
     if (auto guesses = guesses_.find(known); guesses != guesses_.end())
-        suspects.insert(suspects.end(), guesses->second.begin(), guesses->second.end());
-    std::erase_if(suspects, [&](uint32_t token) {
-        return !row->has(token) || reads(here, vocabulary_->bytes(token));
-    });
-    if (suspects.empty()) return row;
+        for (uint32_t token : guesses->second) suspects.push_back({token, kNone});
+    std::erase_if(suspects, [&](const Suspect& s) { return !row->has(s.token); });
     std::sort(suspects.begin(), suspects.end());
-    suspects.erase(std::unique(suspects.begin(), suspects.end()), suspects.end());
-    rows_.push_back(vocabulary_->rows().without(*row, suspects));
+    std::vector<uint32_t> refused = refused_by(*here, suspects);
+    if (refused.empty()) return row;
+    rows_.push_back(vocabulary_->rows().without(*row, refused));
     return rows_.back().get();
+}
+
+// Of the suspects, which are sorted, those that no head reads. A head is not asked for a token that
+// it is known not to read.
+std::vector<uint32_t> Machine::refused_by(const std::vector<Head>& heads,
+                                          std::span<const Suspect> suspects) {
+    std::vector<uint32_t> refused;
+    std::vector<Head> others;
+    for (size_t i = 0; i < suspects.size();) {
+        const uint32_t token = suspects[i].token;
+        others = heads;
+        for (; i < suspects.size() && suspects[i].token == token; ++i)
+            if (suspects[i].head != kNone) others[suspects[i].head].node = kNone;
+        std::erase_if(others, [](const Head& h) { return h.node == kNone; });
+        if (others.empty() || !reads(others, vocabulary_->bytes(token))) refused.push_back(token);
+    }
+    return refused;
 }
 
 // The heads take all of `bytes`.

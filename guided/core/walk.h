@@ -18,7 +18,7 @@ void Machine::walk(const Trie& trie, uint32_t node, size_t depth, size_t begin, 
         // One literal alone, and most walks come to that: down the trie along it.
         Head h = stack_[begin];
         if (!h.guard && !is_deferred(h) && leaf(h.node).kind == Leaf::kLiteral) {
-            const std::string_view text = arena_.bytes(arena_[h.node]);
+            const std::string_view text = leaf(h.node).text;
             const uint32_t from = h.state;
             for (; h.state + 1 < text.size(); ++h.state, ++depth) {
                 node = trie.child(node, static_cast<uint8_t>(text[h.state]));
