@@ -86,6 +86,38 @@ Arena::Arena(uint32_t max_nodes) : max_nodes_(max_nodes) {
     add({Kind::kNever, true, false, true, 0, 0, 0, 0, {3, 4}});
 }
 
+bool Arena::plainly_matches(uint32_t node) const {
+    std::vector<bool> seen(node + 1, false);
+    std::vector<uint32_t> todo{node};
+    while (!todo.empty()) {
+        const uint32_t id = todo.back();
+        todo.pop_back();
+        if (id > node) return false;  // the body of a rule
+        if (seen[id]) continue;
+        seen[id] = true;
+        const Node& n = nodes_[id];
+        switch (n.kind) {
+            case Kind::kEmpty:
+            case Kind::kLiteral:
+            case Kind::kClass: break;
+            case Kind::kSequence:
+                todo.push_back(n.a);
+                todo.push_back(n.b);
+                break;
+            case Kind::kChoice:
+                for (uint32_t child : children(n)) todo.push_back(child);
+                break;
+            case Kind::kRepeat:
+                if (n.b) todo.push_back(n.a);
+                break;
+            case Kind::kCapture: todo.push_back(n.b); break;
+            case Kind::kPart: todo.push_back(n.a); break;
+            default: return false;
+        }
+    }
+    return true;
+}
+
 uint32_t Arena::check(uint32_t node) const {
     if (node >= nodes_.size())
         throw std::out_of_range("no node has the number " + std::to_string(node));

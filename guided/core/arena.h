@@ -108,6 +108,9 @@ class Arena {
     uint32_t size() const { return static_cast<uint32_t>(nodes_.size()); }
     const Node& operator[](uint32_t node) const { return nodes_[node]; }
     uint32_t check(uint32_t node) const;  // throws std::out_of_range
+    // The parts of a regular node tell that something matches it: there is no intersection or
+    // difference in it, nor anything else that may come to nothing.
+    bool plainly_matches(uint32_t node) const;
     std::string_view bytes(const Node& n) const { return {bytes_.data() + n.a, n.b}; }
     std::span<const CodeRange> ranges(const Node& n) const { return {ranges_.data() + n.a, n.b}; }
     std::span<const uint32_t> children(const Node& n) const { return {words_.data() + n.a, n.b}; }

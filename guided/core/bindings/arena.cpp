@@ -92,7 +92,7 @@ void bind_arena(nb::module_& m) {
         .def(
             "is_void",
             [](const Arena& a, uint32_t node) {
-                regular(a, node);
+                if (a.plainly_matches(regular(a, node))) return false;
                 nb::gil_scoped_release release;
                 Budget budget;
                 return Terminal(a, node).is_void();
