@@ -54,16 +54,20 @@ bool is_plain_torch(nb::handle owner, int64_t words) {
 Words::Words(nb::handle owner, const char* fact, size_t dims, int64_t rows, int64_t words) {
     int64_t shape[2] = {0, 0};
     int64_t whole[2] = {rows, words};
-    std::string wanted = shape_text(dims == 1 ? whole + 1 : whole, dims);
-    wanted += " int32, CPU, writable, contiguous";
+    auto refuse = [&](const std::string& found) {  // the text is made only then
+        wrong_shape(fact,
+                    shape_text(dims == 1 ? whole + 1 : whole, dims) +
+                        " int32, CPU, writable, contiguous",
+                    found);
+    };
     if (PyObject_CheckBuffer(owner.ptr())) {
         if (PyObject_GetBuffer(owner.ptr(), &view_,
                                PyBUF_WRITABLE | PyBUF_FORMAT | PyBUF_STRIDES)) {
             PyErr_Clear();
-            wrong_shape(fact, wanted, "a buffer that cannot be written");
+            refuse("a buffer that cannot be written");
         }
         held_ = true;
-        std::string format = view_.format ? view_.format : "B";
+        const std::string_view format = view_.format ? view_.format : "B";
         bool word = view_.itemsize == 4 &&
                     (format == "i" || format == "I" || format == "l" || format == "L");
         bool fits = word && view_.ndim == static_cast<int>(dims);
@@ -72,11 +76,12 @@ Words::Words(nb::handle owner, const char* fact, size_t dims, int64_t rows, int6
             (shape[dims - 1] > 1 && view_.strides[dims - 1] != 4) || view_.strides[0] % 4 ||
             (dims == 2 && view_.strides[0] < words * 4 && rows > 1)) {
             std::vector<int64_t> found(view_.shape, view_.shape + view_.ndim);
-            std::string text = shape_text(found.data(), found.size()) + " of format " + format;
+            std::string text = shape_text(found.data(), found.size()) + " of format ";
+            text += format;
             if (word && fits)
                 text += ", strides in bytes " + std::to_string(view_.strides[dims - 1]);
             release();
-            wrong_shape(fact, wanted, text);
+            refuse(text);
         }
         data = static_cast<uint32_t*>(view_.buf);
         stride = dims == 2 ? view_.strides[0] / 4 : words;
@@ -88,11 +93,11 @@ Words::Words(nb::handle owner, const char* fact, size_t dims, int64_t rows, int6
         return;
     }
     if (!nb::ndarray_check(owner))
-        wrong_shape(fact, wanted, nb::cast<std::string>(nb::str(owner.type().attr("__name__"))));
+        refuse(nb::cast<std::string>(nb::str(owner.type().attr("__name__"))));
     try {
         array_ = nb::cast<nb::ndarray<>>(owner);
     } catch (const std::exception&) {
-        wrong_shape(fact, wanted, "a tensor that cannot be shared");
+        refuse("a tensor that cannot be shared");
     }
     auto dtype = array_.dtype();
     bool word = dtype.bits == 32 && dtype.lanes == 1 && (dtype.code == 0 || dtype.code == 1);
@@ -113,7 +118,7 @@ Words::Words(nb::handle owner, const char* fact, size_t dims, int64_t rows, int6
         if (array_.device_type() != nb::device::cpu::value) text += ", not on the CPU";
         if (word && array_.ndim() == dims && array_.stride(dims - 1) != 1)
             text += ", not contiguous";
-        wrong_shape(fact, wanted, text);
+        refuse(text);
     }
     data = static_cast<uint32_t*>(array_.data());
     stride = dims == 2 ? array_.stride(0) : words;
