@@ -5,7 +5,8 @@
 #   make bench TOKENIZER=FOLDER            speed, next to peers; docs/benchmarks.md
 #   make bench-decode                      tokens a second, next to peers; the same page
 #   make docs       the pages in docs/ as a site, in build/docs, with all links checked
-#   make tables     what the parsers of patterns are read from, after a change of their grammars
+#   make tables     what the parsers of patterns are read from, after a change of their grammars, and
+#                   what IDNA says of code points
 #   make llama      installs what runs GGUF files; compiling it takes minutes
 #   make nightly    the long random tests
 #   make sanitize   the tests under sanitizers, and a fuzz run of the core
@@ -88,6 +89,7 @@ llama: build $(LLAMA_INSTALLED)
 
 tables: build
 	$(BIN)/python -c "from guided.text.regex.table_writer import main; main()"
+	$(BIN)/python -m guided.text.json_schema.strings.formats.idna_writer
 
 tokenizer-named:
 	@test -f "$(TOKENIZER)/tokenizer.json" || { echo >&2 "make bench needs a tokenizer:" \

@@ -97,6 +97,23 @@ class Arena:
         Raises:
             LimitError: more than 200,000 states.
         """
+    def hostname(self, longest: int = 253, escaped: bool = False) -> int:
+        """Match a host name of `longest` characters at most, with the labels that IDNA allows: a regular node.
+
+        Labels of letters, digits and hyphens, and in those that begin with `xn--` the Punycode of a label in
+        Unicode. A beginning that is offered can be finished. Where a search for how takes too many steps, none that
+        begin so are matched; that is near the end of a long label, if anywhere. `minus` and `both` find less
+        than there is where the other operand is a matter of many labels.
+
+        Args:
+            longest: 1 to 253; 0 matches nothing.
+            escaped: each character may also be an escape of JSON, `\u002e`.
+
+        Raises:
+            ValueError: more than 253 characters.
+
+        Source: RFC 1123, section 2.1; RFC 3492; RFC 5890 to 5893.
+        """
     def record(
         self,
         layout: tuple[int, int, int, int, int],

@@ -5,6 +5,7 @@
 #include <stdexcept>
 
 #include "errors.h"
+#include "hostnames.h"
 #include "lalr.h"
 #include "record.h"
 
@@ -341,6 +342,14 @@ uint32_t Arena::add_dfa(std::span<const uint32_t> words) {
     return add(
         {Kind::kDfa, true, words[0] != 0, ascii, 0, 0, static_cast<uint32_t>(words.size()), 0, h},
         words.data());
+}
+
+uint32_t Arena::hostname(uint32_t longest, bool escaped) {
+    if (longest > Hostnames::kLongest)
+        throw std::invalid_argument("a host name has at most 253 characters");
+    if (longest == 0) return kNeverNode;
+    Hash128 h = combine(Hash128{43, 44}, uint64_t{longest} << 1 | escaped);
+    return add({Kind::kHostname, true, false, true, 0, longest, escaped, 0, h});
 }
 
 // ---- records ----
@@ -823,6 +832,7 @@ uint32_t Arena::import(const Arena& other, uint32_t root) {
             case Kind::kLiteral: to[id] = add(n, other.bytes(n).data(), n.b); continue;
             case Kind::kClass: to[id] = add(n, other.ranges(n).data()); continue;
             case Kind::kDfa: to[id] = add(n, other.words(n).data()); continue;
+            case Kind::kHostname: to[id] = add(n); continue;
             case Kind::kChoice:
                 options.clear();
                 for (uint32_t child : other.children(n)) options.push_back(to[child]);

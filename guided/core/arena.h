@@ -39,6 +39,7 @@ enum class Kind : uint8_t {
     kDfa,       // a: offset, b: number of words of an automaton over bytes (`DfaState`)
     kRecord,    // a: offset, b: number of words of an object or array (record.h)
     kLalr,      // a: offset, b: number of words of a parser (lalr.h)
+    kHostname,  // a: its characters at most, b: 1 if they may be escaped (hostnames.h)
 };
 
 using CodeRange = std::pair<uint32_t, uint32_t>;  // inclusive
@@ -97,6 +98,8 @@ class Arena {
     uint32_t nonempty(uint32_t body);
     // A regular node given by its automaton: state 0 is the start.
     uint32_t dfa(std::vector<DfaState> states);
+    // A host name, A-labels included, of so many characters at most; 253 are what DNS has room for.
+    uint32_t hostname(uint32_t longest, bool escaped);
     uint32_t record(const RecordParts& parts);
     uint32_t lalr(const LalrParts& parts);
 

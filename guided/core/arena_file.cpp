@@ -225,6 +225,7 @@ Arena Arena::deserialize(std::string_view data) {
                 span_of(a, b, words.size());
                 fail(arena.add_dfa(check_dfa(std::span(words).subspan(a, b))) != id);
                 continue;
+            case Kind::kHostname: fail(b > 1 || arena.hostname(a, b) != id); continue;
             case Kind::kRecord:
                 span_of(a, b, words.size());
                 fail(arena.add_record(check_record(std::span(words).subspan(a, b), id, texts)) !=

@@ -378,6 +378,9 @@ size_t Machine::bytes() const {
 
 void Machine::check_memory() {
     size_t now = bytes();
+    const bool worn = std::any_of(terminals_.begin(), terminals_.end(),
+                                  [](const auto& terminal) { return terminal->is_worn(); });
+    if (worn) is_worn_.store(true, std::memory_order_relaxed);
     bytes_.store(now, std::memory_order_relaxed);
     if (now > limits_.max_bytes * 2)
         throw LimitExceeded("the sequences under way have filled the automaton", "bytes of states",

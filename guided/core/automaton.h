@@ -125,7 +125,10 @@ class Machine : private Expander {
     };
     std::vector<Known> known_states();
 
-    bool full() const { return bytes_.load(std::memory_order_relaxed) > limits_.max_bytes; }
+    bool full() const {
+        return bytes_.load(std::memory_order_relaxed) > limits_.max_bytes ||
+               is_worn_.load(std::memory_order_relaxed);
+    }
     struct Stats {
         uint64_t states, rows, transitions, continuations, heads_max, bytes;
     };
@@ -194,6 +197,7 @@ class Machine : private Expander {
     ByteSet first_bytes(uint32_t node);
     ByteSet tail_bytes(uint32_t node);
     ByteSet dfa_bytes(const Arena::Node& n, bool tail) const;
+    static ByteSet hostname_bytes(const Arena::Node& n, bool tail);
     Terminal* acquire(uint32_t node);
 
     // records.cpp
@@ -558,7 +562,8 @@ class Machine : private Expander {
     uint32_t start_ = 0;
     StableVector<State> states_;
     Transitions transitions_;
-    std::atomic<size_t> bytes_{0};  // of this generation, as last looked at
+    std::atomic<size_t> bytes_{0};      // of this generation, as last looked at
+    std::atomic<bool> is_worn_{false};  // then some terminal has nearly as many states as it may
 
     std::mutex mutex_;                // guards all that follows, and the expander
     SequenceTable state_heads_;       // "complete", then the heads

@@ -60,6 +60,7 @@ ByteSet Machine::first_bytes(uint32_t node) {
         case Kind::kPart: found = first_bytes(n.a); break;
         case Kind::kBoth: found = first_bytes(n.a) & first_bytes(n.b); break;
         case Kind::kDfa: found = dfa_bytes(n, false); break;
+        case Kind::kHostname: found = hostname_bytes(n, false); break;
         default: break;
     }
     return first_bytes_.add(node, found, arena_.size());
@@ -74,6 +75,16 @@ ByteSet Machine::dfa_bytes(const Arena::Node& n, bool tail) const {
         for (size_t k = 0; k < words[at + 1] && (!tail || words[at]); ++k)
             found.add_range(words[at + 2 + 2 * k] >> 8, words[at + 2 + 2 * k] & 0xff);
     }
+    return found;
+}
+
+ByteSet Machine::hostname_bytes(const Arena::Node& n, bool tail) {
+    ByteSet found;
+    found.add_range('0', '9');
+    found.add_range('A', 'Z');
+    found.add_range('a', 'z');
+    if (tail) found.add_range('-', '.');
+    if (n.b) found.add('\\');
     return found;
 }
 
@@ -102,6 +113,7 @@ ByteSet Machine::tail_bytes(uint32_t node) {
         case Kind::kCapture: found = tail_bytes(n.b); break;
         case Kind::kPart: found = tail_bytes(n.a); break;
         case Kind::kDfa: found = dfa_bytes(n, true); break;
+        case Kind::kHostname: found = hostname_bytes(n, true); break;
         default: break;
     }
     return tail_bytes_.add(node, found, arena_.size());
@@ -165,6 +177,7 @@ Machine::LeafInfo Machine::classify(uint32_t node) {
         case Kind::kLiteral: return {.kind = Leaf::kLiteral, .text = arena_.bytes(n)};
         case Kind::kClass:
         case Kind::kDfa:
+        case Kind::kHostname:
         case Kind::kBoth: return whole_terminal(node);
         case Kind::kMinus:
             // An endless run cannot be used up by a finite set of texts, so no state of the

@@ -68,6 +68,7 @@ bool is_finite(const Arena& arena, uint32_t node) {
             case Kind::kPart: node = n.a; continue;
             case Kind::kBoth:
             case Kind::kDfa:
+            case Kind::kHostname:
             case Kind::kMinus: return false;
             default: return true;
         }

@@ -1,6 +1,7 @@
 #include "safe.h"
 
 #include <algorithm>
+#include <cctype>
 
 #include "utf8.h"
 
@@ -84,7 +85,15 @@ bool SafeBytes::takes_all(uint32_t number, const Safe& safe) const {
 // take all the others: in a JSON string that is the backslash. Where the states do not end, as
 // something is counted, sequences are followed as far as there is room for states.
 void SafeBytes::find_safe(uint32_t number, Safe& safe) {
-    const Terminal& terminal = steps_.terminal();
+    Terminal& terminal = steps_.terminal();
+    if (terminal.is_vast()) {  // the states that sequences lead to are too many
+        const Hostnames::Safe known = terminal.safe(steps_.state(number));
+        safe.length = known.length;
+        for (uint8_t b = 0; known.length && b < 128; ++b)
+            if (std::isalnum(b) || (known.hyphens && b == '-'))
+                safe.ascii[b >> 6] |= uint64_t{1} << (b & 63);
+        return;
+    }
     const ByteSet& allowed = steps_.terminal().allowed(steps_.state(number));
     std::vector<uint8_t> bytes;  // one of each class
     for (uint8_t b = 0; b < 128; ++b) {

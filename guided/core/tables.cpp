@@ -58,12 +58,21 @@ void Table::for_each_part(F&& f) const {
     for (uint32_t p = root.first_child; p < root.first_child + root.child_count; ++p) f(p);
 }
 
+Terminal& Table::walked(std::unique_ptr<Terminal>& copy, uint32_t& state) const {
+    if (!terminal_.is_vast() || lexeme_) return terminal_;
+    copy = terminal_.copy(state);
+    return *copy;
+}
+
 void Table::find_inside() {
     struct Step {
         uint32_t node, state, completed;
         bool ends;
     };
-    Steps steps(terminal_, run_);
+    std::unique_ptr<Terminal> copy;
+    uint32_t start = state_;
+    Terminal& terminal = walked(copy, start);
+    Steps steps(terminal, run_);
     SafeBytes safe(steps);
     Marks inside(vocabulary_.words()), outside(vocabulary_.words());
     std::vector<Step> stack;
@@ -71,7 +80,7 @@ void Table::find_inside() {
         const Trie::Summary* below = trie_.summary(trie_[node]);
         return below && safe.is_safe(state, *below);
     };
-    const uint32_t from = steps.number(state_);
+    const uint32_t from = steps.number(start);
     for_each_part([&](uint32_t node) {
         if (node != trie_node_ && is_safe(node, from)) inside.add(trie_.items_below(trie_[node]));
         else stack.push_back({node, from, 0, false});
@@ -97,7 +106,7 @@ void Table::find_inside() {
             }
             const bool all = is_safe(c, to);
             auto items = all ? trie_.items_below(child) : trie_.items(child);
-            if ((recorded_ || lexeme_) && ends && !terminal_.goes_on(steps.state(to))) {
+            if ((recorded_ || lexeme_) && ends && !terminal.goes_on(steps.state(to))) {
                 outside.add(items);
                 for (auto item : items) {
                     if (recorded_) ending_.push_back(item.token);
@@ -113,7 +122,7 @@ void Table::find_inside() {
         }
     }
     // All states that a byte of some token leaves were met, those within safe subtrees too.
-    for (uint32_t number = 0; number < steps.count(); ++number) {
+    for (uint32_t number = 0; !copy && number < steps.count(); ++number) {
         uint32_t state = steps.state(number);
         if (run_ ? state == Terminal::kStart : terminal_.accepting(state))
             ends_in_.push_back(state);
@@ -275,14 +284,16 @@ void Table::collect_exits(const ByteSet& first_bytes, std::vector<Exit>& out) co
     // A byte that cannot go on wherever the terminal may end leaves nowhere else.
     if (all_pure_exits_) {
         first_bytes.for_each([&](uint8_t b) {
-            if (terminal_.may_take(b) && may_go_on(b)) others.add(b);
+            if (terminal_.may_take(b) && (terminal_.is_vast() || may_go_on(b))) others.add(b);
         });
         if (others.empty()) return;
     }
-    Steps steps(terminal_, run_);
+    std::unique_ptr<Terminal> copy;
+    uint32_t start = state_;
+    Steps steps(walked(copy, start), run_);
     std::vector<Step> stack;
     for_each_part([&](uint32_t node) {
-        if (occurs(trie_[node])) stack.push_back({node, steps.number(state_), 0, false});
+        if (occurs(trie_[node])) stack.push_back({node, steps.number(start), 0, false});
     });
     while (!stack.empty()) {
         Step s = stack.back();

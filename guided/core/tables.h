@@ -95,6 +95,8 @@ class Table {
     // Where walks begin: the parts, or the node.
     template <class F>
     void for_each_part(F&& f) const;
+    // A vast terminal is walked in a copy, from the state that is this one there.
+    Terminal& walked(std::unique_ptr<Terminal>& copy, uint32_t& state) const;
     void find_inside();
     void keep_inside(Marks& inside, Marks& outside);
     void find_doubtful();

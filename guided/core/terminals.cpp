@@ -9,9 +9,11 @@
 namespace guided {
 
 namespace {
-constexpr uint32_t kMaxStates = 1u << 18;  // of one terminal
-constexpr uint32_t kMaxSearch = 1u << 18;  // product states looked at for one answer
-constexpr size_t kBreadth = 4096;          // of them, breadth first
+constexpr uint32_t kMaxStates = 1u << 18;     // of one terminal
+constexpr uint32_t kMaxSearch = 1u << 18;     // product states looked at for one answer
+constexpr size_t kBreadth = 4096;             // of them, breadth first
+constexpr size_t kVastSearch = 3 * kBreadth;  // with host names, from a label's beginning on
+constexpr size_t kFewPairs = 64;              // with host names, from anywhere
 constexpr uint32_t kMaxHeads = 20'000;
 constexpr uint32_t kMaxPrefixFree = 48;  // states of a unit; a larger terminal is no unit of a run
 
@@ -31,6 +33,7 @@ class Terminal::Machine : public Expander {
             case Kind::kLiteral:
             case Kind::kClass:
             case Kind::kDfa:
+            case Kind::kHostname:
             case Kind::kBoth:
             case Kind::kLexeme:
             case Kind::kMinus: return true;
@@ -80,11 +83,18 @@ Terminal::Terminal(const Arena& from, uint32_t node)
             for (uint32_t at = 0; at < words.size(); at += 2 + 2 * words[at + 1])
                 offsets.push_back(at);
         }
+        vast_ |= n.kind == Kind::kHostname;
         if (!is_product(n.kind)) continue;
-        for (uint32_t operand : {n.a, n.b})
+        for (uint32_t operand : {n.a, n.b}) {
             if (!operands_.contains(operand))
                 operands_[operand].reset(new Terminal(arena_, operand));
+            vast_ |= operands_[operand]->vast_;
+        }
     }
+    uint32_t packed[Hostnames::kMaxWords];
+    auto start_of_name = Hostnames::pack({}, packed);
+    hostnames_.intern(start_of_name.data(), start_of_name.size());
+    origins_.resize(2);  // of the dead state and the start
     products_ = std::make_unique<Products>();
     find_byte_classes();
     // A product that cannot match, and all that needs it, is as if it were not there.
@@ -166,6 +176,17 @@ void Terminal::find_byte_classes() {
                 taken_.add_range(low, high);
             }
     }
+    for (uint32_t id = 0; id < arena_.size(); ++id) {
+        if (arena_[id].kind != Kind::kHostname) continue;
+        for (unsigned b = 0; b < 128; ++b) {
+            const bool taken = (b >= '0' && b <= '9') || (b >= 'A' && b <= 'Z') ||
+                               (b >= 'a' && b <= 'z') || b == '-' || b == '.' ||
+                               (b == '\\' && arena_[id].b);
+            if (!taken) continue;
+            add(b, b);
+            taken_.add(static_cast<uint8_t>(b));
+        }
+    }
     for (auto& [node, operand] : operands_) taken_ |= operand->taken_;
     for (auto& [node, operand] : operands_)
         for (unsigned b = 1; b < 256; ++b)
@@ -200,9 +221,6 @@ bool Terminal::product_accepts(const Arena::Node& n, uint32_t a, uint32_t b) {
     return x.accepting(a) && (n.kind == Kind::kBoth) == y.accepting(b);
 }
 
-// From (a, b) to a pair that accepts, breadth first, and depth first when that has led to many
-// pairs (a length of 2,000 is as many levels); all pairs on the way are known to extend then, and
-// all pairs seen are known not to where there is none.
 bool Terminal::product_extends(uint32_t node, uint32_t a, uint32_t b) {
     uint32_t first = products_->id(node, a, b);
     if (products_->extends[first] >= 0) return products_->extends[first];
@@ -212,6 +230,63 @@ bool Terminal::product_extends(uint32_t node, uint32_t a, uint32_t b) {
         products_->extends[first] = x.goes_on(a);
         return x.goes_on(a);
     }
+    if (x.is_vast() || y.is_vast()) {
+        const bool extends = vast_extends(node, a, b);
+        products_->extends[first] = extends;
+        return extends;
+    }
+    Sought sought = search_product(node, a, b, kMaxSearch);
+    if (sought == Sought::kTooFar)
+        throw LimitExceeded("the intersection of two patterns is too large", "product states",
+                            kMaxSearch, "");
+    return sought == Sought::kFound;
+}
+
+// With host names there are too many pairs to look through. What is tried is some text that ends
+// the label, what another label can do then, and a few pairs more. What is not found in this way is
+// taken not to be there: less is matched then, and never more.
+bool Terminal::vast_extends(uint32_t node, uint32_t a, uint32_t b) {
+    const Arena::Node& n = arena_[node];
+    Terminal &x = *operands_.at(n.a), &y = *operands_.at(n.b);
+    const bool first = x.is_vast();
+    Terminal &names = first ? x : y, &others = first ? y : x;
+    std::string text;
+    uint32_t other = first ? b : a;
+    auto step_other = [&](char c) {
+        if (other != kDead) other = others.next(other, static_cast<uint8_t>(c));
+        // Of what is left when others are taken away: nothing is taken away any more.
+        return other != kDead || (n.kind == Kind::kMinus && first);
+    };
+    const uint32_t from = first ? a : b;
+    if (names.completion(from, text) && std::all_of(text.begin(), text.end(), step_other)) {
+        const uint32_t to = names.leap(from, text);
+        if (to != kDead && product_accepts(n, first ? to : other, first ? other : to)) return true;
+        text.push_back('.');
+        const uint32_t behind = to == kDead ? kDead : names.leap(from, text);
+        if (behind != kDead && step_other('.')) {
+            const uint32_t to_a = first ? behind : other, to_b = first ? other : behind;
+            const uint32_t id = products_->id(node, to_a, to_b);
+            if (products_->extends[id] < 0 &&
+                search_product(node, to_a, to_b, kVastSearch) == Sought::kTooFar)
+                products_->extends[id] = 0;
+            if (products_->extends[id] == 1) return true;
+        }
+    }
+    const bool starts = a == kStart && b == kStart;
+    const Sought sought = search_product(node, a, b, starts ? kVastSearch : kFewPairs);
+    if (starts && sought == Sought::kTooFar)  // that nothing is matched is not known
+        throw LimitExceeded("whether some host name fits a pattern takes too long to find out",
+                            "product states", kVastSearch, "");
+    return sought == Sought::kFound;
+}
+
+// From (a, b) to a pair that accepts, breadth first, and depth first when that has led to many
+// pairs (a length of 2,000 is as many levels); all pairs on the way are known to extend then, and
+// all pairs seen are known not to where there is none.
+Terminal::Sought Terminal::search_product(uint32_t node, uint32_t a, uint32_t b, size_t most) {
+    uint32_t first = products_->id(node, a, b);
+    const Arena::Node& n = arena_[node];
+    Terminal &x = *operands_.at(n.a), &y = *operands_.at(n.b);
     std::vector<std::pair<uint32_t, uint32_t>> queue{
         {first, kNone}};  // pair, index of the one before it
     std::unordered_map<uint32_t, uint32_t> seen{{first, 0}};
@@ -236,18 +311,16 @@ bool Terminal::product_extends(uint32_t node, uint32_t a, uint32_t b) {
             if (ends) {
                 for (uint32_t k = static_cast<uint32_t>(at); k != kNone; k = queue[k].second)
                     products_->extends[queue[k].first] = 1;
-                return true;
+                return Sought::kFound;
             }
             if (products_->extends[id] == 0 || !seen.try_emplace(id, 0).second) continue;
-            if (queue.size() >= kMaxSearch)
-                throw LimitExceeded("the intersection of two patterns is too large",
-                                    "product states", kMaxSearch, "");
+            if (queue.size() >= most) return Sought::kTooFar;
             open.push_back(static_cast<uint32_t>(queue.size()));
             queue.push_back({id, static_cast<uint32_t>(at)});
         }
     }
     for (auto [id, before] : queue) products_->extends[id] = 0;
-    return false;
+    return Sought::kNone;
 }
 
 // ---- states ----
@@ -324,6 +397,18 @@ void Terminal::step(const Head& h, uint8_t byte, std::vector<Head>& out, bool& a
             }
             return;
         }
+        case Kind::kHostname: {
+            Hostnames::State to;
+            const Hostnames::Outcome found =
+                hostnames(h.node).step(Hostnames::unpack(hostnames_[h.state]), byte, to);
+            if (found.accepting) append_closure(h.cont, out, accepting);
+            if (!found.goes_on) return;
+            uint32_t packed[Hostnames::kMaxWords];
+            auto words = Hostnames::pack(to, packed);
+            after.state = hostnames_.intern(words.data(), words.size());
+            out.push_back(after);
+            return;
+        }
         default: {
             Terminal &x = *operands_.at(n.a), &y = *operands_.at(n.b);
             after.state = x.next(h.state, byte);
@@ -334,6 +419,14 @@ void Terminal::step(const Head& h, uint8_t byte, std::vector<Head>& out, bool& a
             if (product_extends(h.node, after.state, after.other)) out.push_back(after);
         }
     }
+}
+
+std::vector<Head> Terminal::heads_of(uint32_t state) const {
+    auto key = heads_[state];
+    std::vector<Head> heads((key.size() - 2) / kHeadWords);
+    if (!heads.empty())
+        std::memcpy(static_cast<void*>(heads.data()), key.data() + 2, heads.size() * sizeof(Head));
+    return heads;
 }
 
 uint32_t Terminal::find_next(uint32_t state, uint8_t byte_class) {
@@ -358,6 +451,7 @@ uint32_t Terminal::find_next(uint32_t state, uint8_t byte_class) {
     if (const Arena::Node& root = arena_[root_]; root.kind == Kind::kLexeme)
         longer = operands_.at(root.b)->next(states_[state].longer, representative_[byte_class]);
     uint32_t found = to->empty() && !accepting ? kDead : intern(*to, accepting, longer);
+    if (vast_ && found == origins_.size()) origins_.push_back({state, representative_[byte_class]});
     slot.store(found, std::memory_order_release);
     return found;
 }
@@ -375,6 +469,88 @@ const ByteSet& Terminal::allowed(uint32_t state) {
     s.allowed = found;
     s.has_allowed.store(true, std::memory_order_release);
     return s.allowed;
+}
+
+// ---- host names ----
+
+bool Terminal::completion(uint32_t state, std::string& text) {
+    std::vector<Head> heads;
+    {
+        std::lock_guard lock(mutex_);
+        heads = heads_of(state);
+    }
+    for (const Head& h : heads) {
+        const Arena::Node& n = arena_[h.node];
+        if (n.kind == Kind::kHostname) {
+            Hostnames::State at;
+            {
+                std::lock_guard lock(mutex_);
+                at = Hostnames::unpack(hostnames_[h.state]);
+            }
+            return hostnames(h.node).completion(at, text);
+        }
+        if (!is_product(n.kind)) continue;
+        Terminal &x = *operands_.at(n.a), &y = *operands_.at(n.b);
+        if (x.is_vast()) return x.completion(h.state, text);
+        if (y.is_vast()) return y.completion(h.other, text);
+    }
+    return false;
+}
+
+uint32_t Terminal::leap(uint32_t state, std::string_view text) {
+    if (arena_[root_].kind == Kind::kHostname) {
+        std::lock_guard lock(mutex_);
+        const std::vector<Head> heads = heads_of(state);
+        if (heads.empty()) return kDead;
+        Hostnames::State at = Hostnames::unpack(hostnames_[heads[0].state]), to;
+        Hostnames::Outcome found;
+        for (char c : text) {
+            found = hostnames(root_).step(at, static_cast<uint8_t>(c), to);
+            if (found.dead()) return kDead;
+            at = to;
+        }
+        std::vector<Head> after;
+        if (found.goes_on) {
+            uint32_t packed[Hostnames::kMaxWords];
+            auto words = Hostnames::pack(at, packed);
+            after.push_back(heads[0]);
+            after[0].state = hostnames_.intern(words.data(), words.size());
+        }
+        const uint32_t made = intern(after, found.accepting, kDead);
+        if (made == origins_.size()) origins_.push_back({kNone, 0});  // an operand is never copied
+        return made;
+    }
+    for (char c : text)
+        if ((state = next(state, static_cast<uint8_t>(c))) == kDead) break;
+    return state;
+}
+
+Hostnames::Safe Terminal::safe(uint32_t state) {
+    std::lock_guard lock(mutex_);
+    for (const Head& h : heads_of(state))
+        if (arena_[h.node].kind == Kind::kHostname)
+            return hostnames(h.node).safe(Hostnames::unpack(hostnames_[h.state]));
+    return {};
+}
+
+std::unique_ptr<Terminal> Terminal::copy(uint32_t& state) {
+    std::vector<uint8_t> path;
+    {
+        std::lock_guard lock(mutex_);
+        for (uint32_t at = state; at != kStart; at = origins_[at].first)
+            path.push_back(origins_[at].second);
+    }
+    auto made = std::make_unique<Terminal>(arena_, root_);
+    state = kStart;
+    for (size_t at = path.size(); at-- > 0;) state = made->next(state, path[at]);
+    return made;
+}
+
+bool Terminal::is_worn() const {
+    if (!vast_) return false;
+    return states_.size() > kMaxStates / 2 || hostnames_.size() > kMaxStates / 2 ||
+           std::any_of(operands_.begin(), operands_.end(),
+                       [](const auto& operand) { return operand.second->is_worn(); });
 }
 
 // ---- lexemes ----
@@ -527,7 +703,8 @@ uint32_t Terminal::distance(uint32_t state) {
         if (auto known = distances_.find(state); known != distances_.end()) return known->second;
     }
     std::string path;
-    search(state, [](const Terminal& t, uint32_t s) { return t.accepting(s); }, &path);
+    if (!vast_ || accepting(state) || !completion(state, path))
+        search(state, [](const Terminal& t, uint32_t s) { return t.accepting(s); }, &path);
     std::lock_guard lock(mutex_);
     return distances_[state] = static_cast<uint32_t>(path.size());
 }

@@ -2,10 +2,14 @@
 //
 // A terminal depends on its node alone, so a vocabulary keeps it by structural hash and all
 // grammars share what was found out about it: its states, and the residual tables of tables.h. Its
-// states are sets of heads (machine.h) over five kinds of leaf: a literal with an offset, a
-// character class with a UTF-8 state, an automaton given as such with its state, and the product of
-// two inner terminals, both or minus, with their two states. A product state from which no match
-// can be completed is dead and is never entered.
+// states are sets of heads (machine.h) over six kinds of leaf: a literal with an offset, a
+// character class with a UTF-8 state, an automaton given as such with its state, a host name with
+// a state of its own (hostnames.h), and the product of two inner terminals, both or minus, with
+// their two states. A product state from which no match can be completed is dead and is never
+// entered.
+//
+// A terminal with host names in it is *vast*: what a mask looks at has states without end, so that
+// is done in a copy of the terminal which is dropped thereafter.
 #pragma once
 
 #include <algorithm>
@@ -17,6 +21,7 @@
 #include <vector>
 
 #include "arena.h"
+#include "hostnames.h"
 #include "interning.h"
 #include "machine.h"
 #include "utf8.h"
@@ -97,6 +102,18 @@ class Terminal {
     bool is_void();                    // matches nothing
     bool shortest(std::string& text);  // false if it is void
 
+    // Some text, not empty, that leads to a match as far as host names say; false if they say
+    // nothing.
+    bool completion(uint32_t state, std::string& text);
+
+    bool is_vast() const { return vast_; }
+    // Where the state is within a host name: what it says.
+    Hostnames::Safe safe(uint32_t state);
+    // Of a vast terminal: a new one, and in `state` the state that is the same there.
+    std::unique_ptr<Terminal> copy(uint32_t& state);
+    // Vast, and its states are half used up: a new one is better asked for.
+    bool is_worn() const;
+
     uint64_t serial() const { return serial_; }  // no other terminal of the process has it
     size_t bytes() const { return bytes_.load(std::memory_order_relaxed); }
     uint32_t state_count() const { return states_.size(); }
@@ -126,6 +143,14 @@ class Terminal {
     bool product_extends(uint32_t node, uint32_t a, uint32_t b);
     uint32_t search(uint32_t from, bool (*found)(const Terminal&, uint32_t), std::string* path);
 
+    Hostnames hostnames(uint32_t node) const { return {arena_[node].a, arena_[node].b != 0}; }
+    std::vector<Head> heads_of(uint32_t state) const;
+    // Of an operand: the state after `text`, not empty; of host names alone no others are made on
+    // the way.
+    uint32_t leap(uint32_t state, std::string_view text);
+    enum class Sought { kFound, kNone, kTooFar };
+    Sought search_product(uint32_t node, uint32_t a, uint32_t b, size_t most);
+    bool vast_extends(uint32_t node, uint32_t a, uint32_t b);
     bool tells_apart(uint32_t from, size_t byte_class);
     static uint64_t next_serial();
 
@@ -142,10 +167,13 @@ class Terminal {
     std::array<uint8_t, 256> class_of_{};
     std::vector<uint8_t> representative_;  // one byte of each class
     ByteSet taken_;                        // by a literal or class anywhere
+    bool vast_ = false;
 
     std::mutex mutex_;  // guards all that follows, and the machine
     StableVector<State> states_;
-    SequenceTable heads_;  // of states, by number
+    SequenceTable heads_;      // of states, by number
+    SequenceTable hostnames_;  // states of host names; the first is their start
+    std::vector<std::pair<uint32_t, uint8_t>> origins_;  // where vast: a state before, and the byte
     std::unordered_map<uint32_t, std::pair<std::vector<Head>, bool>> closure_memo_;
     std::vector<Head> from_, to_;  // work of one step
     std::vector<uint32_t> key_;

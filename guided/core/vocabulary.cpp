@@ -16,7 +16,7 @@ constexpr size_t kOneTerminal =
     size_t{128} << 20;  // a terminal that has grown larger is made anew when next asked for
 
 bool usable(const Terminal& t) {
-    return t.bytes() < kOneTerminal;
+    return t.bytes() < kOneTerminal && !t.is_worn();
 }
 }  // namespace
 

@@ -38,6 +38,14 @@ class Spelling(Protocol):
         ...
 
 
+class HostnameSpelling(Spelling, Protocol):
+    """One that spells host names too, whose letters no pattern tells."""
+
+    def hostname(self, arena: Arena, longest: int) -> int:
+        """Return a node for host names of so many characters at most."""
+        ...
+
+
 class PlainSpelling:
     """Characters as their UTF-8."""
 
@@ -56,6 +64,10 @@ class PlainSpelling:
     def any_text(self, arena: Arena) -> int:
         """Return a node for any number of any characters."""
         return arena.any_text()
+
+    def hostname(self, arena: Arena, longest: int) -> int:
+        """Return a node for host names of so many characters at most."""
+        return arena.hostname(longest)
 
 
 PLAIN = PlainSpelling()

@@ -1,4 +1,5 @@
 // Grammar nodes, made from Python.
+#include "../hostnames.h"
 #include "../terminals.h"
 #include "bindings.h"
 
@@ -70,6 +71,7 @@ void bind_arena(nb::module_& m) {
             },
             "name"_a, "node"_a)
         .def("part", &Arena::part, "node"_a)
+        .def("hostname", &Arena::hostname, "longest"_a = Hostnames::kLongest, "escaped"_a = false)
         .def(
             "set_origin",
             [](Arena& a, uint32_t node, std::string place) {

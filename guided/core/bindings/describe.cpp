@@ -81,6 +81,7 @@ nb::tuple describe_node(const Arena& arena, uint32_t id) {
         case Kind::kCapture: return nb::make_tuple("capture", arena.name(n), n.b);
         case Kind::kPart: return nb::make_tuple("part", n.a);
         case Kind::kDfa: return describe_dfa(arena.words(n));
+        case Kind::kHostname: return nb::make_tuple("hostname", n.a, n.b != 0);
         case Kind::kRecord: return describe_record(arena, id);
         case Kind::kLalr: return nb::make_tuple("lalr");
         default: return nb::make_tuple("nonempty", n.a);

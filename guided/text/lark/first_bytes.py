@@ -63,7 +63,7 @@ def _own(kind: str, rest: list) -> int:  # type: ignore[type-arg]
             return _first_of_class(tuple(rest[0]))
         case "dfa":
             return _range_bits([(first, last) for first, last, _ in rest[0][0][1]])
-        case "token" | "lexeme" | "rule" | "record":
+        case "token" | "lexeme" | "rule" | "record" | "hostname":
             return ALL
         case _:
             return 0

@@ -131,6 +131,8 @@ class Transplant:
                 return target.minus(numbers[a], numbers[b])
             case ("dfa", states):
                 return target.dfa(states)
+            case ("hostname", longest, escaped):
+                return target.hostname(longest, escaped)
             case ("token", ids, negated):
                 return target.token(ids, negated)
             case ("lexeme", body, longer):

@@ -82,6 +82,10 @@ class SingleQuotes:
         """Return a node for any number of any characters."""
         return arena.repeat(self.any_character(arena))
 
+    def hostname(self, arena: Arena, longest: int) -> int:
+        """Return a node for host names of so many characters at most."""
+        return arena.hostname(longest)
+
     def one_of(self, arena: Arena, texts: Iterable[str]) -> int:
         """Return a node for one of some texts; those that are no UTF-8 are passed over."""
         return arena.choice([self.literal(arena, text) for text in texts if is_spellable(text)])

@@ -9,10 +9,13 @@ import base64
 import binascii
 import ipaddress
 import re
+import unicodedata
 from calendar import monthrange
 from collections.abc import Callable
 from datetime import datetime, timedelta
 from functools import partial
+
+import idna
 
 Oracle = Callable[[str], bool]
 
@@ -90,13 +93,38 @@ def is_interface(text: str, version: int) -> bool:
 
 
 def is_hostname(text: str) -> bool:
-    return 1 <= len(text) <= 253 and all(map(_is_label, text.split(".")))
-
-
-def _is_label(label: str) -> bool:
-    if not re.fullmatch("[A-Za-z0-9-]{1,63}", label):
+    if not 1 <= len(text) <= 253:
         return False
-    return label[0] != "-" and label[-1] != "-" and label[2:4] != "--"
+    labels = [_u_label(label) for label in text.split(".")]
+    if None in labels:
+        return False
+    # RFC 5893, section 2: in a name with something from right to left the rule holds everywhere.
+    is_bidi = any(
+        unicodedata.bidirectional(one) in ("R", "AL", "AN")
+        for label in labels
+        for one in label or ""
+    )
+    return not is_bidi or all(_is_ordered(label or "") for label in labels)
+
+
+def _u_label(label: str) -> str | None:
+    """Return what a label stands for, None if it is no label."""
+    if not re.fullmatch("[A-Za-z0-9-]{1,63}", label):
+        return None
+    if label[:4].lower() == "xn--":
+        try:
+            return idna.ulabel(label)
+        except idna.IDNAError:
+            return None
+    is_plain = label[0] != "-" and label[-1] != "-" and label[2:4] != "--"
+    return label if is_plain else None
+
+
+def _is_ordered(label: str) -> bool:
+    try:
+        return idna.check_bidi(label, check_ltr=True)
+    except idna.IDNAError:
+        return False
 
 
 # RFC 5321 and 6531.

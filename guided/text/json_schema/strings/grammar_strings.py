@@ -12,13 +12,13 @@ from typing import Any, Protocol
 from guided._core import Arena
 from guided.errors import LimitError, UnsupportedError
 from guided.text.nodes import Nodes
-from guided.text.spelling import Spelling
+from guided.text.spelling import HostnameSpelling
 from guided.text.tags.transplant import Transplant, parts_of, whole_text
 
 PAGE = "docs/composition.md"
 
 
-class JsonCharacters(Spelling, Protocol):
+class JsonCharacters(HostnameSpelling, Protocol):
     """The characters of a JSON string."""
 
     def automaton(self, arena: Arena, source: Arena, node: int) -> int:
@@ -78,6 +78,15 @@ class _Spelled(Transplant):
                 return spelling.characters(target, ranges)
             case ("dfa", _):
                 return spelling.automaton(target, self._source, number)
+            case ("hostname", longest, False):
+                return spelling.hostname(target, longest)
+            case ("hostname", _, True):
+                raise UnsupportedError(
+                    "a grammar in a JSON string has host names that may be spelled with escapes",
+                    keyword="format",
+                    page=PAGE,
+                    mend='make it with escapes="minimal"',
+                )
             case ("sequence" | "repeat", *_) if not self._parts_to_write(number, described):
                 return spelling.automaton(target, self._source, number)
             case ("record", _, _, members, *_):

@@ -14,7 +14,7 @@ from typing import NamedTuple, Protocol
 
 from guided._core import Arena
 from guided.text.json_schema.strings.shared_lengths import share_lengths
-from guided.text.spelling import Spelling
+from guided.text.spelling import HostnameSpelling
 
 EMPTY, NEVER = 0, 1
 
@@ -23,7 +23,7 @@ _MAX_DEPTH = 40  # of groups in a pattern that is looked into
 _MAX_SINGLES = 4  # characters before a run of which one may be the one asked for
 
 
-class MeasuredSpelling(Spelling, Protocol):
+class MeasuredSpelling(HostnameSpelling, Protocol):
     """A spelling that knows how many characters it has written."""
 
     def is_single(self, node: int) -> bool:
@@ -72,6 +72,11 @@ def within_lengths(
     known = [node for node in nodes if node is not None]
     if rows is not None and len(known) == len(rows):
         return arena.choice(known)
+    if maximum is not None and (found := arena.node(content))[0] == "hostname":
+        # A name that is too long for its product with lengths is never begun.
+        return within_lengths(
+            arena, spelling, spelling.hostname(arena, min(found[1], maximum)), minimum, None
+        )
     character = spelling.any_character(arena)
     return arena.both(content, arena.repeat(character, minimum, maximum))
 
@@ -189,6 +194,8 @@ class _Measure:
                 return max(low, other_low), min(highs, default=None)
             case ("minus", int(a), int()) | ("part", int(a)):
                 return self._width(a, depth)
+            case ("hostname", int(longest), _):
+                return 1, longest
             case ("empty",):
                 return 0, 0
         raise _Unknown

@@ -181,6 +181,10 @@ class JsonSpelling:
         """Return a node for any number of any characters."""
         return arena.repeat(self.any_character(arena))
 
+    def hostname(self, arena: Arena, longest: int) -> int:
+        """Return a node for host names of so many characters at most."""
+        return arena.hostname(longest, escaped=not self._is_minimal)
+
     def _characters(self, arena: Arena, ranges: Ranges) -> int:
         if len(ranges) == 1 and ranges[0][0] == ranges[0][1]:
             return self._one_character(arena, ranges[0][0])

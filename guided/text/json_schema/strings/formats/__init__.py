@@ -20,7 +20,7 @@ from functools import partial
 from guided._core import Arena
 from guided.text.json_schema.strings.formats import dates, extras, mail, network, pointers, uris
 from guided.text.json_schema.strings.formats.notation import Notation
-from guided.text.spelling import Spelling
+from guided.text.spelling import HostnameSpelling
 
 _LATEST = 2020
 
@@ -83,12 +83,15 @@ SILENT = frozenset(
 def is_narrow(name: str, draft: int = _LATEST) -> bool:
     """Return True if a format has strings that its node does not match.
 
-    Where what does *not* have the format is wanted, such a node is of no use.
+    Where what does *not* have the format is wanted, such a node is of no use. Host names that begin
+    with a text are left out where it takes too long to find one of them.
     """
     return name == "hostname" and draft >= network.PUNYCODE_DRAFT
 
 
-def format_node(arena: Arena, spelling: Spelling, name: str, draft: int = _LATEST) -> int | None:
+def format_node(
+    arena: Arena, spelling: HostnameSpelling, name: str, draft: int = _LATEST
+) -> int | None:
     """Return the regular node for strings of a format, without quotes; None if it is not `KNOWN`.
 
     Args:

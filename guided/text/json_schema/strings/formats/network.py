@@ -88,23 +88,17 @@ def hostname(n: Notation, draft: int) -> int:
     """Match labels of letters, digits and inner hyphens, at most 63 long, 253 in all.
 
     From draft 7 on names are those that IDNA knows too. There a label with hyphens as its third and
-    fourth character is reserved, but for `xn--` and the Punycode of a label that IDNA allows; no
-    regular language says which those are, and they are left out.
+    fourth character is reserved, but for `xn--` and the Punycode of a label that IDNA allows, which
+    the core knows.
 
     Source: RFC 1123, section 2.1, with RFC 1034, section 3.1; RFC 5890, section 2.3.1.
     """
+    if draft >= PUNYCODE_DRAFT:
+        return n.hostname(_NAME)
     letter = n.one_of(ALPHANUMERIC)
     inner = n.one_of((*ALPHANUMERIC, *charset("-")))
 
-    def end(most: int) -> int:
-        """Match up to so many characters more, the last of them no hyphen."""
-        return n.maybe(n.many(inner, 0, most - 1), letter)
-
-    if draft < PUNYCODE_DRAFT:
-        label = n.row(letter, end(_LABEL - 1))
-    else:
-        unreserved = n.either(n.row(letter, end(_LABEL - 3)), n.row("-", letter, end(_LABEL - 4)))
-        label = n.row(letter, n.maybe(n.either(letter, n.row(inner, unreserved))))
+    label = n.row(letter, n.maybe(n.many(inner, 0, _LABEL - 2), letter))
     names = n.row(label, n.many(n.row(".", label)))
     return n.arena.both(names, n.many(n.one_of((*ALPHANUMERIC, *charset(".-"))), 1, _NAME))
 

@@ -10,7 +10,7 @@ from collections.abc import Sequence
 from functools import cache
 
 from guided._core import Arena
-from guided.text.spelling import LAST_CODE_POINT, Spelling
+from guided.text.spelling import LAST_CODE_POINT, HostnameSpelling
 
 Ranges = tuple[tuple[int, int], ...]
 
@@ -46,7 +46,7 @@ NON_ASCII: Ranges = ((0x80, LAST_CODE_POINT),)
 class Notation:
     """Writes into one arena, in one spelling."""
 
-    def __init__(self, arena: Arena, spelling: Spelling) -> None:
+    def __init__(self, arena: Arena, spelling: HostnameSpelling) -> None:
         self.arena = arena
         self._spelling = spelling
 
@@ -61,6 +61,10 @@ class Notation:
     def word(self, text: str) -> int:
         """Match this text in whatever case, as ABNF means its strings (RFC 5234, section 2.3)."""
         return self.row(*(self.one_of(charset(letter.lower() + letter.upper())) for letter in text))
+
+    def hostname(self, longest: int) -> int:
+        """Match a host name of so many characters at most, with the labels of IDNA."""
+        return self._spelling.hostname(self.arena, longest)
 
     def row(self, *parts: Part) -> int:
         """Match all parts in this order."""
