@@ -229,22 +229,52 @@ def test_a_name_is_a_regular_node_among_others() -> None:
     assert not arena.is_void(german)
 
 
-def test_masks_are_what_bytes_say(tmp_path: Path) -> None:
+@pytest.mark.parametrize("least", [150, 240, 253])
+def test_a_name_that_must_be_long_is_never_stuck(least: int) -> None:
+    seed = random.randrange(1 << 32)
+    draw = random.Random(seed)
+    arena = Arena()
+    node = arena.both(arena.hostname(), arena.repeat(arena.char_class([(33, 126)]), least, None))
+    automaton = Automaton(arena, node, bytes_vocabulary())
+    for beginning in ("", "xn--", f"{HEBREW}.xn--", "a" * 60 + ".xn--") * 3:
+        matcher = Matcher(automaton)
+        matcher.accept_bytes(beginning.encode())
+        text = beginning
+        while not matcher.is_complete:
+            allowed = list(matcher.allowed_bytes())
+            assert allowed, (text, f"seed {seed}")
+            byte = draw.choice(allowed)
+            matcher.accept_bytes(bytes([byte]))
+            text += chr(byte)
+        assert len(text) >= least
+        assert is_hostname(text), text
+
+
+@pytest.mark.parametrize(
+    "more",
+    [
+        pytest.param({}, id="alone"),
+        pytest.param({"minLength": 60}, id="long"),
+        pytest.param({"maxLength": 60}, id="short"),
+    ],
+)
+def test_masks_are_what_bytes_say(tmp_path: Path, more: dict[str, object]) -> None:
     seed = random.randrange(1 << 32)
     draw = random.Random(seed)
     tokens = make_tokens(seed)
     words = ["xn--", "xn--mgb", "-p1ai", ".com", '.com"', 'ai"', "p1ai", "abc-", "--", '"xn--']
     tokens = [*dict.fromkeys([*tokens, *(word.encode() for word in words)])]
     vocabulary = Vocabulary.from_tokens([*tokens, None], eos=[len(tokens)])
-    grammar = Grammar.from_json_schema({"type": "string", "format": "hostname"})
+    grammar = Grammar.from_json_schema({"type": "string", "format": "hostname", **more})
     automaton = grammar.compile(vocabulary)
-    for beginning in ('"', f'"{RUSSIAN}', '"xn--mgb' + "a" * 45, '"xn--abc-' * 1 + "abc-" * 12):
+    for beginning in ('"', f'"{RUSSIAN}', '"xn--mgb' + "a" * 45, '"xn--' + "abc-" * 13):
         matcher = automaton.matcher()
         matcher.accept_bytes(beginning.encode())
         for _ in range(8):
             allowed = set(matcher.allowed_tokens())
             assert allowed, f"seed {seed}"
-            for token, spelled in enumerate(tokens):
+            for token in draw.sample(range(len(tokens)), 500):
+                spelled = tokens[token]
                 plain = matcher.fork()
                 try:
                     plain.accept_bytes(spelled)
@@ -258,5 +288,5 @@ def test_masks_are_what_bytes_say(tmp_path: Path) -> None:
     automaton.save(tmp_path / "automaton")
     loaded = type(automaton).load(tmp_path / "automaton", vocabulary)
     matcher = loaded.matcher()
-    matcher.accept_bytes(f'"{RUSSIAN}"'.encode())
+    matcher.accept_bytes(f'"{RUSSIAN}.{"a" * 51}"'.encode())
     assert matcher.is_complete
