@@ -444,6 +444,36 @@ def run_layer(
         IndexError: a page or a slot is not there.
     """
 
+def normalize_rows(
+    layer: DecoderLayer, is_network: bool, source: int, rows: int, target: int, threads: int
+) -> None:
+    """Write the norm of (rows, hidden) that comes before attention or, if `is_network`, the network."""
+
+def place_rows(
+    layer: DecoderLayer,
+    query: int,
+    key: int,
+    value: int,
+    rows: int,
+    slots: int,
+    cosines: int,
+    sines: int,
+    keys: int,
+    values: int,
+    count: int,
+    threads: int,
+) -> None:
+    """Turn queries and keys (rows, heads, head_size) to their positions in place, and write keys and values.
+
+    As in `run_layer`; the cache has `count` slots.
+
+    Raises:
+        IndexError: a slot is not there.
+    """
+
+def gate_rows(layer: DecoderLayer, gate: int, up: int, rows: int, threads: int) -> None:
+    """Multiply silu(gate) by up, both (rows, inner), into gate."""
+
 def use_openmp(parallel: int, thread_number: int, thread_count: int) -> None:
     """Take the threads of this OpenMP runtime: addresses of its GOMP_parallel, omp_get_thread_num and
     omp_get_num_threads; zeros for one thread."""

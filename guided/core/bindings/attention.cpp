@@ -107,16 +107,53 @@ void make_layer(DecoderLayer* layer, size_t hidden, size_t inner, size_t heads, 
     new (layer) DecoderLayer(made);
 }
 
+const int64_t* check_slots(uintptr_t slots, size_t rows, size_t count) {
+    const auto* places = reinterpret_cast<const int64_t*>(slots);
+    for (size_t row = 0; row < rows; ++row) {
+        if (places[row] < 0 || static_cast<size_t>(places[row]) >= count)
+            throw std::out_of_range("a slot is behind the last one of the layer");
+    }
+    return places;
+}
+
+void check_runs(const DecoderLayer& layer) {
+    if (!can_run_layer(layer)) throw std::runtime_error("this processor cannot run the layer");
+}
+
+void normalize_rows_py(const DecoderLayer& layer, bool is_network, uintptr_t from, size_t rows,
+                       uintptr_t to, int threads) {
+    check_runs(layer);
+    nb::gil_scoped_release release;
+    normalize_rows(layer, is_network, reinterpret_cast<const void*>(from), rows,
+                   reinterpret_cast<void*>(to), threads);
+}
+
+void place_rows_py(const DecoderLayer& layer, uintptr_t query, uintptr_t key, uintptr_t value,
+                   size_t rows, uintptr_t slots, uintptr_t cosines, uintptr_t sines, uintptr_t keys,
+                   uintptr_t values, size_t count, int threads) {
+    check_runs(layer);
+    const auto* places = check_slots(slots, rows, count);
+    nb::gil_scoped_release release;
+    place_rows(layer, reinterpret_cast<void*>(query), reinterpret_cast<void*>(key),
+               reinterpret_cast<const void*>(value), rows, places,
+               reinterpret_cast<const void*>(cosines), reinterpret_cast<const void*>(sines),
+               reinterpret_cast<void*>(keys), reinterpret_cast<void*>(values), threads);
+}
+
+void gate_rows_py(const DecoderLayer& layer, uintptr_t gate, uintptr_t up, size_t rows,
+                  int threads) {
+    check_runs(layer);
+    nb::gil_scoped_release release;
+    gate_rows(layer, reinterpret_cast<void*>(gate), reinterpret_cast<const void*>(up), rows,
+              threads);
+}
+
 void run_layer_py(const DecoderLayer& layer, const AttentionPlan& plan, uintptr_t keys,
                   uintptr_t values, size_t pages, uintptr_t slots, uintptr_t cosines,
                   uintptr_t sines, uintptr_t hidden, uintptr_t result, int threads) {
-    if (!can_run_layer(layer)) throw std::runtime_error("this processor cannot run the layer");
+    check_runs(layer);
     check_pages(plan, pages);
-    const auto* places = reinterpret_cast<const int64_t*>(slots);
-    for (size_t row = 0; row < plan.rows.size(); ++row) {
-        if (places[row] < 0 || static_cast<size_t>(places[row]) >= pages * plan.page_size)
-            throw std::out_of_range("a slot is behind the last one of the layer");
-    }
+    const auto* places = check_slots(slots, plan.rows.size(), pages * plan.page_size);
     nb::gil_scoped_release release;
     run_layer(layer, plan, reinterpret_cast<void*>(keys), reinterpret_cast<void*>(values), places,
               reinterpret_cast<const void*>(cosines), reinterpret_cast<const void*>(sines),
@@ -145,6 +182,11 @@ void bind_attention(nb::module_& m) {
         .def_prop_ro("can_run", &can_run_layer);
     m.def("run_layer", &run_layer_py, "layer"_a, "plan"_a, "keys"_a, "values"_a, "pages"_a,
           "slots"_a, "cosines"_a, "sines"_a, "hidden"_a, "result"_a, "threads"_a);
+    m.def("normalize_rows", &normalize_rows_py, "layer"_a, "is_network"_a, "source"_a, "rows"_a,
+          "target"_a, "threads"_a);
+    m.def("place_rows", &place_rows_py, "layer"_a, "query"_a, "key"_a, "value"_a, "rows"_a,
+          "slots"_a, "cosines"_a, "sines"_a, "keys"_a, "values"_a, "count"_a, "threads"_a);
+    m.def("gate_rows", &gate_rows_py, "layer"_a, "gate"_a, "up"_a, "rows"_a, "threads"_a);
     m.def("use_openmp", &use_openmp_py, "parallel"_a, "thread_number"_a, "thread_count"_a);
 }
 

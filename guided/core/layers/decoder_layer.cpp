@@ -1,12 +1,14 @@
 #include "decoder_layer.h"
 
 #include "linear.h"
+#include "parallel.h"
 #include "vectors.h"
 
 #ifdef GUIDED_HAS_VECTORS
 
 #include <cmath>
 #include <cstring>
+#include <type_traits>
 #include <vector>
 
 namespace guided {
@@ -79,6 +81,48 @@ struct Step {
     int threads;
 };
 
+// Rows `from` to `to` of each of these.
+template <int kLanes, typename Number>
+GUIDED_INLINE void normalize_some(const DecoderLayer& layer, const Number* hidden,
+                                  const void* weight, size_t from, size_t to, Number* normal) {
+    for (size_t row = from; row < to; ++row) {
+        const size_t at = row * layer.hidden;
+        normalize<kLanes>(hidden + at, static_cast<const Number*>(weight), layer.hidden,
+                          layer.epsilon, normal + at);
+    }
+}
+
+template <typename Number>
+struct Placed {
+    Number *query, *key;
+    const Number* value;
+    const int64_t* slots;
+    const Number *cosines, *sines;
+    Number *keys, *values;
+};
+
+template <int kLanes, typename Number>
+GUIDED_INLINE void place_some(const DecoderLayer& layer, const Placed<Number>& placed, size_t from,
+                              size_t to) {
+    const size_t size = layer.head_size, width = layer.heads * size;
+    const auto turn = [&](Number* heads, size_t count, const void* norm, size_t row) {
+        for (Number* head = heads; head < heads + count * size; head += size) {
+            if (norm)
+                normalize<kLanes>(head, static_cast<const Number*>(norm), size, layer.epsilon,
+                                  head);
+            rotate<kLanes>(head, placed.cosines + row * size, placed.sines + row * size, size);
+        }
+    };
+    for (size_t row = from; row < to; ++row) {
+        turn(placed.query + row * width * layer.group, layer.heads * layer.group, layer.query_norm,
+             row);
+        turn(placed.key + row * width, layer.heads, layer.key_norm, row);
+        const size_t at = static_cast<size_t>(placed.slots[row]) * width;
+        std::memcpy(placed.keys + at, placed.key + row * width, width * sizeof(Number));
+        std::memcpy(placed.values + at, placed.value + row * width, width * sizeof(Number));
+    }
+}
+
 template <typename Number>
 struct Room {
     std::vector<Number> normal, query, key, value, attended, gate, up;
@@ -98,46 +142,26 @@ GUIDED_INLINE void run(const Step& step, Room<Number>& room) {
     room.attended.resize(rows * query_width);
     room.gate.resize(rows * layer.inner);
     room.up.resize(rows * layer.inner);
-    const auto normalize_rows = [&](const Number* from, const void* weight, size_t count,
-                                    size_t width, Number* to) {
-        for (size_t row = 0; row < count; ++row) {
-            normalize<kLanes>(from + row * width, static_cast<const Number*>(weight), width,
-                              layer.epsilon, to + row * width);
-        }
-    };
     const auto multiply = [&](const std::vector<Number>& from, size_t in,
                               std::span<const Product> products) {
         multiply_rows(from.data(), rows, in, products, layer.dtype, step.threads);
     };
 
-    normalize_rows(hidden, layer.attention_norm, rows, layer.hidden, room.normal.data());
+    normalize_some<kLanes>(layer, hidden, layer.attention_norm, 0, rows, room.normal.data());
     const Product inputs[] = {
         {layer.query.weight, query_width, layer.query.bias, room.query.data()},
         {layer.key.weight, key_width, layer.key.bias, room.key.data()},
         {layer.value.weight, key_width, layer.value.bias, room.value.data()}};
     multiply(room.normal, layer.hidden, inputs);
-    if (layer.query_norm) {
-        const size_t heads = rows * layer.heads;
-        normalize_rows(room.query.data(), layer.query_norm, heads * layer.group, size,
-                       room.query.data());
-        normalize_rows(room.key.data(), layer.key_norm, heads, size, room.key.data());
-    }
-    for (size_t row = 0; row < rows; ++row) {
-        const Number* cosines = static_cast<const Number*>(step.cosines) + row * size;
-        const Number* sines = static_cast<const Number*>(step.sines) + row * size;
-        for (size_t head = 0; head < layer.heads * layer.group; ++head) {
-            rotate<kLanes>(room.query.data() + row * query_width + head * size, cosines, sines,
-                           size);
-        }
-        Number* key = room.key.data() + row * key_width;
-        for (size_t head = 0; head < layer.heads; ++head) {
-            rotate<kLanes>(key + head * size, cosines, sines, size);
-        }
-        const size_t at = static_cast<size_t>(step.slots[row]) * key_width;
-        std::memcpy(static_cast<Number*>(step.keys) + at, key, key_width * sizeof(Number));
-        std::memcpy(static_cast<Number*>(step.values) + at, room.value.data() + row * key_width,
-                    key_width * sizeof(Number));
-    }
+    const Placed<Number> placed{room.query.data(),
+                                room.key.data(),
+                                room.value.data(),
+                                step.slots,
+                                static_cast<const Number*>(step.cosines),
+                                static_cast<const Number*>(step.sines),
+                                static_cast<Number*>(step.keys),
+                                static_cast<Number*>(step.values)};
+    place_some<kLanes>(layer, placed, 0, rows);
 
     constexpr bool kIsHalf = sizeof(Number) == 2;
     AttentionLayer attention{};
@@ -154,7 +178,8 @@ GUIDED_INLINE void run(const Step& step, Room<Number>& room) {
     multiply(room.attended, query_width, {&output, 1});
     add<kLanes>(hidden, result, rows * layer.hidden);
 
-    normalize_rows(result, layer.network_norm, rows, layer.hidden, room.normal.data());
+    normalize_some<kLanes>(layer, static_cast<const Number*>(result), layer.network_norm, 0, rows,
+                           room.normal.data());
     const Product gates[] = {{layer.gate.weight, layer.inner, layer.gate.bias, room.gate.data()},
                              {layer.up.weight, layer.inner, layer.up.bias, room.up.data()}};
     multiply(room.normal, layer.hidden, gates);
@@ -164,21 +189,24 @@ GUIDED_INLINE void run(const Step& step, Room<Number>& room) {
     add<kLanes>(room.normal.data(), result, rows * layer.hidden);
 }
 
-template <int kLanes>
-GUIDED_INLINE void run_any(const Step& step) {
-    if (step.layer.dtype == DType::float32) {
-        thread_local Room<float> room;
-        return run<kLanes>(step, room);
-    }
-    thread_local Room<Brain> room;
-    run<kLanes>(step, room);
+// Call `work` with a tag of the width of vectors and a number of the type that the layer has,
+// compiled for this processor.
+template <int kLanes, typename Work>
+GUIDED_INLINE void call(DType dtype, const Work& work) {
+    using Lanes = std::integral_constant<int, kLanes>;
+    dtype == DType::float32 ? work(Lanes(), float()) : work(Lanes(), Brain());
 }
-
-GUIDED_FOR_512 void run_512(const Step& step) {
-    run_any<16>(step);
+template <typename Work>
+GUIDED_FOR_512 void call_512(DType dtype, const Work& work) {
+    call<16>(dtype, work);
 }
-GUIDED_FOR_256 void run_256(const Step& step) {
-    run_any<8>(step);
+template <typename Work>
+GUIDED_FOR_256 void call_256(DType dtype, const Work& work) {
+    call<8>(dtype, work);
+}
+template <typename Work>
+void dispatch(DType dtype, const Work& work) {
+    has_512() ? call_512(dtype, work) : call_256(dtype, work);
 }
 
 }  // namespace
@@ -194,7 +222,51 @@ void run_layer(const DecoderLayer& layer, const AttentionPlan& plan, void* keys,
                const int64_t* slots, const void* cosines, const void* sines, const void* hidden,
                void* result, int threads) {
     const Step step{layer, plan, keys, values, slots, cosines, sines, hidden, result, threads};
-    has_512() ? run_512(step) : run_256(step);
+    dispatch(layer.dtype, [&](auto lanes, auto number) GUIDED_INLINED {
+        thread_local Room<decltype(number)> room;
+        run<lanes.value>(step, room);
+    });
+}
+
+void normalize_rows(const DecoderLayer& layer, bool is_network, const void* from, size_t rows,
+                    void* to, int threads) {
+    const void* weight = is_network ? layer.network_norm : layer.attention_norm;
+    in_parallel(threads, [&](size_t part, size_t parts) {
+        dispatch(layer.dtype, [&](auto lanes, auto number) GUIDED_INLINED {
+            using Number = decltype(number);
+            normalize_some<lanes.value>(layer, static_cast<const Number*>(from), weight,
+                                        rows * part / parts, rows * (part + 1) / parts,
+                                        static_cast<Number*>(to));
+        });
+    });
+}
+
+void place_rows(const DecoderLayer& layer, void* query, void* key, const void* value, size_t rows,
+                const int64_t* slots, const void* cosines, const void* sines, void* keys,
+                void* values, int threads) {
+    in_parallel(threads, [&](size_t part, size_t parts) {
+        dispatch(layer.dtype, [&](auto lanes, auto number) GUIDED_INLINED {
+            using Number = decltype(number);
+            const Placed<Number> placed{
+                static_cast<Number*>(query),         static_cast<Number*>(key),
+                static_cast<const Number*>(value),   slots,
+                static_cast<const Number*>(cosines), static_cast<const Number*>(sines),
+                static_cast<Number*>(keys),          static_cast<Number*>(values)};
+            place_some<lanes.value>(layer, placed, rows * part / parts, rows * (part + 1) / parts);
+        });
+    });
+}
+
+void gate_rows(const DecoderLayer& layer, void* gate, const void* up, size_t rows, int threads) {
+    in_parallel(threads, [&](size_t part, size_t parts) {
+        dispatch(layer.dtype, [&](auto lanes, auto number) GUIDED_INLINED {
+            using Number = decltype(number);
+            const size_t first = rows * part / parts * layer.inner;
+            const size_t last = rows * (part + 1) / parts * layer.inner;
+            open_gate<lanes.value>(static_cast<Number*>(gate) + first,
+                                   static_cast<const Number*>(up) + first, last - first);
+        });
+    });
 }
 
 }  // namespace guided
@@ -209,6 +281,13 @@ bool can_run_layer(const DecoderLayer&) {
 
 void run_layer(const DecoderLayer&, const AttentionPlan&, void*, void*, const int64_t*, const void*,
                const void*, const void*, void*, int) {}
+
+void normalize_rows(const DecoderLayer&, bool, const void*, size_t, void*, int) {}
+
+void place_rows(const DecoderLayer&, void*, void*, const void*, size_t, const int64_t*, const void*,
+                const void*, void*, void*, int) {}
+
+void gate_rows(const DecoderLayer&, void*, const void*, size_t, int) {}
 
 }  // namespace guided
 

@@ -40,4 +40,20 @@ void run_layer(const DecoderLayer& layer, const AttentionPlan& plan, void* keys,
                const int64_t* slots, const void* cosines, const void* sines, const void* hidden,
                void* result, int threads);
 
+// What lies between the matrices of the layer, for many rows, whose matrices a library multiplies.
+// All rows are contiguous.
+
+// to = the norm before attention, or before the network, of (rows, hidden)
+void normalize_rows(const DecoderLayer& layer, bool is_network, const void* from, size_t rows,
+                    void* to, int threads);
+
+// Turn queries (rows, heads * group * head_size) and keys (rows, heads * head_size) to their
+// positions in place, after the norms of heads, and write keys and values to their slots.
+void place_rows(const DecoderLayer& layer, void* query, void* key, const void* value, size_t rows,
+                const int64_t* slots, const void* cosines, const void* sines, void* keys,
+                void* values, int threads);
+
+// gate = silu(gate) * up, of (rows, inner)
+void gate_rows(const DecoderLayer& layer, void* gate, const void* up, size_t rows, int threads);
+
 }  // namespace guided

@@ -14,7 +14,8 @@
 
 // Vectors wider than the baseline are passed between functions that are inlined only.
 #pragma GCC diagnostic ignored "-Wpsabi"
-#define GUIDED_INLINE inline __attribute__((always_inline))
+#define GUIDED_INLINED __attribute__((always_inline))
+#define GUIDED_INLINE inline GUIDED_INLINED
 #define GUIDED_FOR_512 __attribute__((target("avx512f,avx512bw,avx512vl,fma")))
 #define GUIDED_FOR_256 __attribute__((target("avx2,fma")))
 

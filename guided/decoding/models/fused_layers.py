@@ -1,9 +1,9 @@
-"""Decoder layers in one call each, on the CPU, for the few rows of a decode step.
+"""Decoder layers by the core, on the CPU: in one call each for the few rows of a decode step.
 
 A decode step of a small model spends as much time between its matrices as in them: some forty
 operations a layer, each a call from Python. Layers of Llama, Mistral, Qwen 2 and Qwen 3 are done by
-the core at once (`run_layer`), which rounds where they round. All other layers, and steps with many
-rows, go the way of transformers' own code.
+the core at once (`run_layer`), which rounds where they round. With many rows, torch multiplies the
+matrices, and the core does what lies between. All other layers run as transformers wrote them.
 """
 
 from __future__ import annotations
@@ -17,11 +17,11 @@ import torch
 from torch import Tensor, nn
 
 from guided import _core
-from guided.decoding.attention.core_attention import plan_of
-from guided.decoding.batch import Batch
+from guided.decoding.attention.core_attention import attend_by_core, plan_of
 from guided.decoding.models.linears import most_rows
 from guided.decoding.models.openmp import share_threads
 from guided.decoding.models.paged_layers import PagedLayer, PagedModelCache
+from guided.decoding.pages import LayerPages
 
 # Families whose layer is this one. Their names, as transformers has no type for what they share; a
 # model is compared with its stock forward before it is used, these layers in it.
@@ -68,11 +68,9 @@ class FusedLayers:
         self._layers = []
 
     @contextmanager
-    def step(self, batch: Batch) -> Iterator[None]:
-        """Replace their forwards for the time of a forward on a batch, if it has few rows."""
+    def step(self) -> Iterator[None]:
+        """Replace their forwards for the time of a forward of the network."""
         layers = self._layers if self._cache.kv_dtype is None else []
-        if layers and batch.size > most_rows(layers[0].dtype) + _MORE:
-            layers = []
         taken = [layer for layer in layers if layer.is_as_it_was()]
         for layer in taken:
             layer.module.__dict__["forward"] = layer.forward
@@ -203,6 +201,8 @@ class FusedLayer:
         plan = plan_of(hidden, pages, batch, layer.window, layer.sinks)
         if plan is None:
             return None
+        if batch.size > most_rows(self.dtype) + _MORE:
+            return self._run_many(hidden.contiguous(), pages, plan, embeddings)
         hidden = hidden.contiguous()
         cosines, sines = (each.contiguous() for each in embeddings)  # (1, T, D)
         out = torch.empty_like(hidden)
@@ -221,6 +221,46 @@ class FusedLayer:
         )
         self._cache.attended += 1
         return out
+
+    def _run_many(
+        self,
+        hidden: Tensor,
+        pages: LayerPages,
+        plan: _core.AttentionPlan,
+        embeddings: tuple[Tensor, Tensor],
+    ) -> Tensor:
+        """Run the layer on many rows: its matrices by torch, what lies between them by the core."""
+        module: Any = self.module
+        attention, network, batch = module.self_attn, module.mlp, self._cache.batch
+        rows, threads = batch.size, torch.get_num_threads()
+        cosines, sines = (each.contiguous() for each in embeddings)
+        normal = torch.empty_like(hidden)
+        _core.normalize_rows(self.core, False, hidden.data_ptr(), rows, normal.data_ptr(), threads)
+        query, key, value = (
+            project(normal) for project in (attention.q_proj, attention.k_proj, attention.v_proj)
+        )
+        _core.place_rows(
+            self.core,
+            query.data_ptr(),
+            key.data_ptr(),
+            value.data_ptr(),
+            rows,
+            batch.slots.data_ptr(),
+            cosines.data_ptr(),
+            sines.data_ptr(),
+            pages.keys.data_ptr(),
+            pages.values.data_ptr(),
+            len(pages.keys) * batch.page_size,
+            threads,
+        )
+        heads = query.view(rows, -1, attention.head_dim)
+        attended = attend_by_core(heads, pages, plan, attention.scaling, None, None)
+        out: Tensor = attention.o_proj(attended.view(1, rows, -1)).add_(hidden)
+        _core.normalize_rows(self.core, True, out.data_ptr(), rows, normal.data_ptr(), threads)
+        gate, up = network.gate_proj(normal), network.up_proj(normal)
+        _core.gate_rows(self.core, gate.data_ptr(), up.data_ptr(), rows, threads)
+        self._cache.attended += 1
+        return out.add_(network.down_proj(gate))
 
 
 def is_known(module: nn.Module) -> bool:

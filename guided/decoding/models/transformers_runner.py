@@ -161,7 +161,7 @@ class TransformersRunner:
                     allowed()
                 return Logits(values.clone())
         # The head last, as it is a linear layer too and goes on to what it finds.
-        steps = self._linears.step(), self._fused.step(batch), self._head.step(rows, allowed)
+        steps = self._linears.step(), self._fused.step(), self._head.step(rows, allowed)
         with steps[0], steps[1], steps[2] as head:
             logits = self._run_network(batch)  # (R, n)
         if head.was_called:

@@ -30,12 +30,15 @@ FAMILIES: dict[str, dict[str, Any]] = {
 }
 
 
-def network_of(family: str, seed: int = 0, **config: Any) -> PreTrainedModel:
+def network_of(
+    family: str, seed: int = 0, dtype: torch.dtype = torch.float32, **config: Any
+) -> PreTrainedModel:
     network = tiny_model(family, seed, **{**SIZES, **FAMILIES[family], **config})
     with torch.no_grad():  # norms and biases are made as ones and zeros
         for parameter in network.parameters():
             if parameter.ndim == 1:
                 parameter.add_(0.3 * torch.randn(parameter.shape))
+    network._apply(lambda tensor: tensor.to(dtype) if tensor.is_floating_point() else tensor)
     return network
 
 
@@ -80,7 +83,7 @@ def test_any_order_of_operations_gives_the_logits_of_the_stock_forward(
 
 @pytest.mark.parametrize("family", FAMILIES)
 def test_in_bfloat16_it_rounds_where_transformers_does(family: str, runs: list[int]) -> None:
-    network = network_of(family).bfloat16()
+    network = network_of(family, dtype=torch.bfloat16)
     fused_of(network)
     runner = TransformersRunner(network, SMALL)
     text = [random.Random(family).randrange(runner.width) for _ in range(40)]
@@ -94,6 +97,26 @@ def test_in_bfloat16_it_rounds_where_transformers_does(family: str, runs: list[i
         wanted = network(input_ids=torch.tensor([text]), use_cache=False).logits[0]
     difference = (torch.cat(found).float() - wanted.float()).norm() / wanted.float().norm()
     assert float(difference) < 0.01
+
+
+@pytest.mark.parametrize("family", FAMILIES)
+@pytest.mark.parametrize("dtype", [torch.float32, torch.bfloat16])
+def test_so_do_many_rows(family: str, dtype: torch.dtype) -> None:
+    network = network_of(family, dtype=dtype)
+    fused_of(network)
+    runner = TransformersRunner(network, SMALL)
+    texts = [
+        [random.Random(f"{family}{at}").randrange(runner.width) for _ in range(at)]
+        for at in (61, 7)
+    ]
+    opened = [runner.open()[0] for _ in texts]
+    pieces = [Piece(one, text, len(text)) for one, text in zip(opened, texts, strict=True)]
+    found = torch.split(runner.run(pieces).values, [len(text) for text in texts])
+    for ours, text in zip(found, texts, strict=True):
+        with torch.no_grad():
+            wanted = network(input_ids=torch.tensor([text]), use_cache=False).logits[0]
+        difference = (ours.float() - wanted.float()).norm() / wanted.float().norm()
+        assert float(difference) < (1e-5 if dtype == torch.float32 else 0.01)
 
 
 def test_layers_that_somebody_looks_into_run_themselves(runs: list[int]) -> None:
