@@ -7,7 +7,7 @@ import json
 import random
 from functools import cache
 from pathlib import Path
-from typing import Literal
+from typing import Any, Literal
 
 import pytest
 
@@ -190,6 +190,29 @@ def test_drafts_differ_in_host_names_and_relative_pointers() -> None:
     assert not is_narrow("date-time")
     assert Format("relative-json-pointer", draft=2020).has("0-1/a")
     assert not Format("relative-json-pointer", draft=2019).has("0-1/a")
+
+
+@pytest.mark.parametrize(
+    ("more", "yes", "no"),
+    [
+        ({}, ["xn--p1ai", "www.example.com"], ["xn--x", "a_b"]),
+        ({"maxLength": 8}, ["xn--p1ai"], ["xn--p1ai.a"]),
+        ({"minLength": 1}, ["xn--p1ai"], [""]),
+        ({"pattern": r"^[a-z]+\.example\.com$"}, ["www.example.com"], ["w1.example.com"]),
+        ({"pattern": "[a-z]"}, ["a1"], ["xn--p1ai", "1"]),  # Punycode is not written then
+        ({"minLength": 9}, ["www.example.com"], ["www.a.b", "xn--p1ai.a"]),
+        ({"not": {"enum": ["a.b"]}}, ["a.c"], ["a.b"]),
+        ({"enum": ["xn--p1ai", "xn--x", "a_b"]}, ["xn--p1ai"], ["xn--x", "a_b"]),
+    ],
+)
+def test_what_else_is_asked_of_a_host_name_holds_as_well(
+    more: dict[str, Any], yes: list[str], no: list[str]
+) -> None:
+    schema = {"type": "string", "format": "hostname", **more}
+    for text in yes:
+        assert matches(schema, json.dumps(text)), text
+    for text in no:
+        assert not matches(schema, json.dumps(text)), text
 
 
 @pytest.mark.parametrize(

@@ -65,17 +65,17 @@ class Contents:
         self.arena = arena
         self.spelling = spelling
         self._refuse = refuse
-        self._contents: dict[StringShape, int] = {}
+        self._contents: dict[tuple[StringShape, bool], int] = {}
         self._patterns: dict[str, int] = {}
-        self._formats: dict[tuple[str, int], int] = {}
+        self._formats: dict[tuple[str, int, bool], int] = {}
         self._grammars: dict[GrammarValue, int] = {}
 
     def content(self, shape: StringShape) -> int:
         """Return the node for the texts of a shape; it may be void without being `never`.
 
-        It is regular: strings are told apart by it.
+        It is regular and has few states (`format_node`, plain): strings are told apart by it.
         """
-        node = self.value(shape)
+        node = self._content(shape, plain=True)[0]
         if self.arena.is_regular(node):
             return node
         self._refuse_grammar(shape, "and so cannot be told from other strings")
@@ -149,14 +149,14 @@ class Contents:
             self.arena, pattern, dialect="ecma", search=True, spelling=self.spelling
         )
 
-    def _format(self, one: Format) -> int | None:
-        """Return the node for a format, which may differ between drafts."""
-        key = one.name, one.at.draft
+    def _format(self, one: Format, plain: bool) -> int | None:
+        """Return the node for a format, which may differ between drafts; see `format_node`."""
+        key = one.name, one.at.draft, plain
         node = self._formats.get(key)
         if node is None:
             from guided.text.json_schema.strings.formats import format_node
 
-            node = format_node(self.arena, self.spelling, *key)
+            node = format_node(self.arena, self.spelling, *key[:2], plain=plain)
             if node is None:
                 fact = f"the format {describe(one.name)} is not supported"
                 self._refuse(one.at, "format", fact)
@@ -178,10 +178,10 @@ class Contents:
                 return True
         return False
 
-    def _constraints(self, shape: StringShape) -> list[int | None]:
+    def _constraints(self, shape: StringShape, plain: bool = False) -> list[int | None]:
         """Return the nodes of patterns and formats; None for one that is passed over."""
         nodes = [self.pattern(pattern) for pattern in shape.patterns]
-        nodes += [self._format(one) for one in shape.formats]
+        nodes += [self._format(one, plain) for one in shape.formats]
         return nodes + [self._grammar(one) for one in shape.grammars]
 
     def _grammar(self, one: Fitting) -> int | None:
@@ -210,19 +210,19 @@ class Contents:
                     return
             waiting += each.excluded
 
-    def _content(self, shape: StringShape) -> tuple[int, bool]:
-        """Return the node for a shape, and whether all of the shape is in it."""
-        known = self._contents.get(shape)
+    def _content(self, shape: StringShape, plain: bool = False) -> tuple[int, bool]:
+        """Return the node for a shape, and whether nothing of it was passed over."""
+        known = self._contents.get((shape, plain))
         if known is not None:
             return known, True
         if shape.values is None:
-            node, is_whole = self._meet(shape)
+            node, is_whole = self._meet(shape, plain)
         else:
             texts, is_whole = self._fitting(shape)
             node = self.spelling.one_of(self.arena, texts)
         # What is passed over is not kept: each place is listed.
         if is_whole:
-            self._contents[shape] = node
+            self._contents[shape, plain] = node
         return node, is_whole
 
     def _fitting(self, shape: StringShape) -> tuple[list[str], bool]:
@@ -234,11 +234,13 @@ class Contents:
         both = zip(members, verdicts, strict=True)
         return [text for text, verdict in both if verdict is not False], None not in verdicts
 
-    def _meet(self, shape: StringShape) -> tuple[int, bool]:
+    def _meet(self, shape: StringShape, plain: bool) -> tuple[int, bool]:
         """Write what fits all constraints of a shape that lists no values."""
         arena = self.arena
         spans, excluded = _spans(shape)
-        nodes = self._constraints(shape)
+        alone = len(shape.patterns) + len(shape.formats) + len(shape.grammars) == 1
+        alone = alone and not excluded and len(spans) == 1 and spans[0][0] <= 1
+        nodes = self._constraints(shape, plain or not alone)
         is_whole = None not in nodes
         removed = []
         listed: dict[str, None] = {}  # of all lists: one trie
@@ -248,13 +250,13 @@ class Contents:
                 continue
             if _is_complement(other):
                 # Not what is not: they must hold.
-                parts = [self._content(one) for one in other.excluded]
+                parts = [self._content(one, plain=True) for one in other.excluded]
                 is_known = all(whole for _, whole in parts)
                 nodes.append(arena.choice([node for node, _ in parts]) if is_known else None)
             elif self._is_narrow(other):
                 is_known = False
             else:
-                node, is_known = self._content(other)
+                node, is_known = self._content(other, plain=True)
                 if is_known:
                     removed.append(node)
             is_whole = is_whole and is_known

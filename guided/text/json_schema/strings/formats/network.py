@@ -96,9 +96,26 @@ def hostname(n: Notation, draft: int) -> int:
     if draft >= PUNYCODE_DRAFT:
         return n.hostname(_NAME)
     letter = n.one_of(ALPHANUMERIC)
-    inner = n.one_of((*ALPHANUMERIC, *charset("-")))
+    return _names(n, n.row(letter, _label_end(n, _LABEL - 1)))
 
-    label = n.row(letter, n.maybe(n.many(inner, 0, _LABEL - 2), letter))
+
+def plain_hostname(n: Notation) -> int:
+    """Match the host names without a reserved label, which are regular."""
+    letter = n.one_of(ALPHANUMERIC)
+    inner = n.one_of((*ALPHANUMERIC, *charset("-")))
+    unreserved = n.either(
+        n.row(letter, _label_end(n, _LABEL - 3)), n.row("-", letter, _label_end(n, _LABEL - 4))
+    )
+    return _names(n, n.row(letter, n.maybe(n.either(letter, n.row(inner, unreserved)))))
+
+
+def _label_end(n: Notation, most: int) -> int:
+    """Match up to so many characters more, the last of them no hyphen."""
+    inner = n.one_of((*ALPHANUMERIC, *charset("-")))
+    return n.maybe(n.many(inner, 0, most - 1), n.one_of(ALPHANUMERIC))
+
+
+def _names(n: Notation, label: int) -> int:
     names = n.row(label, n.many(n.row(".", label)))
     return n.arena.both(names, n.many(n.one_of((*ALPHANUMERIC, *charset(".-"))), 1, _NAME))
 
