@@ -152,7 +152,12 @@ def test_the_perplexity_of_a_long_text_is_raised_by_a_thousandth_or_a_hundredth(
 ) -> None:
     words = (Path(__file__).parents[3] / "LICENSE").read_text(encoding="utf-8")
     text = tokenizer(words)["input_ids"]
-    plain = perplexity(read(network, text, None), text)
-    assert perplexity(read(network, text, kv_dtype), text) == pytest.approx(
-        plain, rel=BOUNDS[kv_dtype]
-    )
+    plain, found = read(network, text, None), read(network, text, kv_dtype)
+    bound = BOUNDS[kv_dtype]
+    # What is to be expected, and what is seen on this text, with the error of a mean of so few.
+    assert math.expm1(float((plain.exp() * (plain - found)).sum(1).mean())) < bound
+    following = torch.tensor(text[1:]).unsqueeze(1)
+    raised = (plain - found)[:-1].gather(1, following)
+    error = float(raised.std()) / math.sqrt(len(raised))
+    assert abs(float(raised.mean())) < bound + 3 * error
+    assert error < bound
