@@ -61,6 +61,11 @@ struct Head {
     uint32_t first, parts;  // items
 };
 
+// Whether a part has tokens that are read.
+bool is_read(const AttentionSequence& sequence, size_t part) {
+    return part < sequence.kept || part + kPart > sequence.low;
+}
+
 // Tokens that lie next to each other in a page; `slot` is the place of the first.
 struct Run {
     size_t first, last;  // from the beginning of the part
@@ -168,19 +173,22 @@ void hide(const AttentionPlan& plan, const Item& item, size_t number, size_t use
     clear(sequence.kept, sequence.low);
 }
 
-// The greatest of some scores; NaN if there is one.
+// The greatest of some scores, NaN apart.
 template <int kLanes>
 GUIDED_INLINE float greatest(const float* scores, size_t count) {
-    typename Vector<kLanes>::Floats most = load<kLanes>(scores);
-    for (size_t i = kLanes; i < count; i += kLanes) {
+    typename Vector<kLanes>::Floats most = typename Vector<kLanes>::Floats{} + kNothing;
+    for (size_t i = 0; i < count; i += kLanes) {
         const auto some = load<kLanes>(scores + i);
-        most = (some > most) | (some != some) ? some : most;
+        most = some > most ? some : most;
     }
     float lanes[kLanes];
     store<kLanes>(most, lanes);
-    float found = lanes[0];
-    for (float lane : lanes) found = lane > found || lane != lane ? lane : found;
-    return found;
+    for (int step = kLanes / 2; step > 0; step /= 2) {
+        for (int lane = 0; lane < step; ++lane) {
+            lanes[lane] = std::max(lanes[lane], lanes[lane + step]);
+        }
+    }
+    return lanes[0];
 }
 
 // sums[q] = weights[q] * values, for kTile queries and kVectors vectors of numbers.
@@ -217,13 +225,21 @@ GUIDED_INLINE void weigh(const float* weights, const Number* values, size_t stri
 }
 
 // Multiply what stands for each token by the scale of its token and head.
-inline void scale_by(const Call& call, const Item& item, const std::vector<Run>& runs,
-                     const float* all, size_t count, float* scores) {
+template <int kLanes>
+GUIDED_INLINE void scale_by(const Call& call, const Item& item, const std::vector<Run>& runs,
+                            const float* all, size_t count, size_t used, float* scores) {
     const size_t heads = call.layer.heads;
+    float scales[kPart] = {};
     for (const Run& run : runs) {
         const float* scale = all + run.slot * heads + item.head;
         for (size_t token = run.first; token < run.last; ++token, scale += heads) {
-            for (size_t q = 0; q < count; ++q) scores[q * kPart + token] *= *scale;
+            scales[token] = *scale;
+        }
+    }
+    for (size_t q = 0; q < count; ++q) {
+        float* own = scores + q * kPart;
+        for (size_t i = 0; i < used; i += kLanes) {
+            store<kLanes>(load<kLanes>(own + i) * load<kLanes>(scales + i), own + i);
         }
     }
 }
@@ -249,7 +265,9 @@ GUIDED_INLINE void find_weights(const Call& call, const Item& item, size_t from,
             }
         }
     }
-    if (layer.key_scales) scale_by(call, item, work.runs, layer.key_scales, count, scores);
+    if (layer.key_scales) {
+        scale_by<kLanes>(call, item, work.runs, layer.key_scales, count, used, scores);
+    }
     for (size_t q = 0; q < count; ++q) {
         float* own = scores + q * kPart;
         if (layer.soft_cap != 0) {
@@ -267,10 +285,12 @@ GUIDED_INLINE void find_weights(const Call& call, const Item& item, size_t from,
             std::memcpy(own + i, &weights, sizeof weights);
         }
         float* out = result + (from + q) * result_stride;
-        out[0] = most;
         out[1] = sum<kLanes>(total);
+        out[0] = out[1] == out[1] ? most : out[1];  // NaN is not passed over
     }
-    if (layer.value_scales) scale_by(call, item, work.runs, layer.value_scales, count, scores);
+    if (layer.value_scales) {
+        scale_by<kLanes>(call, item, work.runs, layer.value_scales, count, used, scores);
+    }
 }
 
 // The maximum, sum and weighted values of each query of an item over its part; `work` has the
@@ -369,7 +389,7 @@ GUIDED_INLINE void attend_item(const Call& call, Item item, Workspace& work) {
     for (size_t q = 0; q < item.count; ++q) begin(call, item, item.query + q, merged + q * stride);
     const auto& sequence = call.plan.sequences[item.sequence];
     for (size_t part = 0; part < sequence.length; part += kPart) {
-        if (part >= sequence.kept && part + kPart <= sequence.low) continue;
+        if (!is_read(sequence, part)) continue;
         item.part = static_cast<uint32_t>(part);
         attend_part<kLanes, Number>(call, item, work, found);
         for (size_t q = 0; q < item.count; ++q) {
@@ -444,7 +464,7 @@ void share(Call& call, std::vector<Head>& heads) {
             item.place = static_cast<uint32_t>(heads.size());
             const auto first = static_cast<uint32_t>(call.items.size());
             for (size_t part = 0; part < sequence.length; part += kPart) {
-                if (part >= sequence.kept && part + kPart <= sequence.low) continue;
+                if (!is_read(sequence, part)) continue;
                 item.part = static_cast<uint32_t>(part);
                 item.room = room;
                 call.items.push_back(item);

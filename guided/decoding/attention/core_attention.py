@@ -16,6 +16,7 @@ from guided.decoding.models.openmp import share_threads
 from guided.decoding.pages import LayerPages
 
 _MOST_TREE = 64  # rows of a tree: a bit each
+_MOST_QUANTIZED = 4  # rows of int8: the core dequantizes for each few queries, torch once for all
 _DTYPES = (torch.float32, torch.bfloat16)
 
 
@@ -28,7 +29,10 @@ def plan_of(
         query.is_cpu
         and query.dtype in _DTYPES
         and layout.dtype == query.dtype
-        and layout.kv_dtype in (None, "int8")
+        and (
+            layout.kv_dtype is None
+            or (layout.kv_dtype == "int8" and batch.most_rows <= _MOST_QUANTIZED)
+        )
         and all(len(rows.parents) <= _MOST_TREE for rows in batch.rows)
         and batch.page_size % 4 == 0
         and _core.can_attend(layout.key_size, layout.value_size)

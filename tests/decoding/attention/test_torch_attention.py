@@ -188,6 +188,15 @@ def test_long_sequences_are_cut_and_merged(name: str, kv_dtype: KVDtype | None) 
     torch.testing.assert_close(found.double(), wanted, atol=2e-5, rtol=1e-5)
 
 
+@pytest.mark.parametrize("name", OPTIONS)
+def test_so_are_those_of_few_rows_in_int8(name: str) -> None:
+    shapes = ((700, 1), (300, 2), (127, 3), (128, 1), (255, 4), (0, 1))
+    query, pages, batch = random_case(18, shapes=shapes, kv_dtype="int8")
+    found = attend(query, pages, batch, scale=0.3, **OPTIONS[name])
+    wanted = reference.attend(query, pages, batch, scale=0.3, **OPTIONS[name])
+    torch.testing.assert_close(found.double(), wanted, atol=2e-5, rtol=1e-5)
+
+
 def test_what_must_not_be_read_may_be_anything() -> None:
     query, pages, batch = random_case(14, shapes=((130, 1), (9, 5), (0, 21)))
     wanted = reference.attend(query, pages, batch, scale=0.3, window=30, sinks=2)
