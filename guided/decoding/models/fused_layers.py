@@ -201,10 +201,10 @@ class FusedLayer:
         plan = plan_of(hidden, pages, batch, layer.window, layer.sinks)
         if plan is None:
             return None
-        if batch.size > most_rows(self.dtype) + _MORE:
-            return self._run_many(hidden.contiguous(), pages, plan, embeddings)
         hidden = hidden.contiguous()
         cosines, sines = (each.contiguous() for each in embeddings)  # (1, T, D)
+        if batch.size > most_rows(self.dtype) + _MORE:
+            return self._run_many(hidden, pages, plan, cosines, sines)
         out = torch.empty_like(hidden)
         _core.run_layer(
             self.core,
@@ -227,13 +227,13 @@ class FusedLayer:
         hidden: Tensor,
         pages: LayerPages,
         plan: _core.AttentionPlan,
-        embeddings: tuple[Tensor, Tensor],
+        cosines: Tensor,
+        sines: Tensor,
     ) -> Tensor:
         """Run the layer on many rows: its matrices by torch, what lies between them by the core."""
         module: Any = self.module
         attention, network, batch = module.self_attn, module.mlp, self._cache.batch
         rows, threads = batch.size, torch.get_num_threads()
-        cosines, sines = (each.contiguous() for each in embeddings)
         normal = torch.empty_like(hidden)
         _core.normalize_rows(self.core, False, hidden.data_ptr(), rows, normal.data_ptr(), threads)
         query, key, value = (
