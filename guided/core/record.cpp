@@ -58,6 +58,28 @@ RecordParts take_apart(const Arena& arena, uint32_t node) {
     return p;
 }
 
+bool plainly_matches(std::span<const uint32_t> w, const std::vector<uint8_t>& productive) {
+    bool in_turn = w[5] == RecordParts::kEach, bounded = w[6] > 0 || w[7] != kNone || w[8] > 0;
+    if (in_turn || bounded) return false;
+    size_t at = 9;
+    at += 1 + w[at];  // excluded texts
+    std::vector<uint8_t> due(w[at++]);
+    for (auto& slot : due) {
+        slot = w[at++] == 1;
+        if (w[at++]) return false;  // it owes others
+    }
+    bool all_productive = true;
+    for_each_node(w, [&](uint32_t node) { all_productive &= productive[node]; });
+    if (!all_productive) return false;
+    for (uint32_t members = w[at++]; members; --members) {
+        uint32_t slot = w[at], recorded = w[at + 2], variants = w[at + 4];
+        if (recorded && due[slot]) return false;
+        if (variants) due[slot] = 0;
+        at += 5 + 2 * variants;
+    }
+    return std::find(due.begin(), due.end(), 1) == due.end();
+}
+
 Record::Record(const Arena& arena, uint32_t node, const std::function<bool(uint32_t)>& productive)
     : node_(node), parts_(take_apart(arena, node)) {
     RecordParts& p = parts_;

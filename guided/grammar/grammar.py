@@ -196,7 +196,8 @@ class Grammar(TaggedGrammars, ComposedGrammars, GrammarValue):
         key: Hashable = None
         if (content := content_of(schema)) is not None:
             options = (whitespace, property_order, escapes, formats, unsupported)
-            key = ("json_schema", content, options, Identity(registry))
+            documents = None if registry is None else Identity(registry)
+            key = ("json_schema", content, options, documents)
         return make() if key is None else _grammars.get(key, make)
 
     @classmethod

@@ -41,15 +41,19 @@ class Kept(Generic[Key, Value]):
         the same, the first gives it to both.
         """
         with self._lock:
-            if key in self._values:
+            kept = self._values.get(key)
+            if kept is not None:
                 self._values.move_to_end(key)
-                return self._values[key]
+                return kept
         made = make()
+        dropped = None  # freed when the lock is
         with self._lock:
             value = self._values.setdefault(key, made)
-            self._values.move_to_end(key)
-            while len(self._values) > self._bound:
-                self._values.popitem(last=False)
+            if value is not made:
+                self._values.move_to_end(key)
+            elif len(self._values) > self._bound:
+                dropped = self._values.popitem(last=False)
+        del dropped
         return value
 
     def __len__(self) -> int:

@@ -4,9 +4,8 @@ from __future__ import annotations
 
 import json
 from collections.abc import Mapping
-from dataclasses import dataclass
 from decimal import Decimal, InvalidOperation
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from guided._core import Arena
 from guided.errors import LimitError, SchemaError
@@ -34,8 +33,7 @@ if TYPE_CHECKING:
     from referencing import Registry
 
 
-@dataclass(frozen=True, slots=True)
-class CompiledSchema:
+class CompiledSchema(NamedTuple):
     """A schema as nodes.
 
     Attributes:
@@ -93,16 +91,24 @@ def compile_schema(
 
 def load_schema(schema: SchemaLike) -> Json:
     """Return a schema as a dict or bool, whatever form it was given in."""
+    if isinstance(schema, (str, bytes, bytearray)):
+        return _load_text(schema)
     if is_python_type(schema):
         return type_schema(type_adapter(schema))
-    if not isinstance(schema, (str, bytes, bytearray)):
-        if isinstance(schema, Mapping) and not isinstance(schema, dict):
-            return dict(schema)
-        return schema  # the reader says which values are no schema
+    if isinstance(schema, Mapping) and not isinstance(schema, dict):
+        return dict(schema)
+    return schema  # the reader says which values are no schema
+
+
+def _load_text(text: str | bytes | bytearray) -> Json:
     try:
-        if isinstance(schema, str) and not schema.startswith(_BYTE_ORDER_MARK):
-            return _DECODER.decode(schema)
-        return json.loads(schema, parse_float=Decimal, parse_constant=_no_constant)
+        if not isinstance(text, str) or text.startswith(_BYTE_ORDER_MARK):
+            return json.loads(text, parse_float=Decimal, parse_constant=_no_constant)
+        if text.startswith("{") and text.endswith("}"):
+            value, end = _DECODER.raw_decode(text)  # which looks for no blanks around it
+            if end == len(text):
+                return value
+        return _DECODER.decode(text)
     except json.JSONDecodeError as error:
         raise SchemaError(
             f"the schema is not JSON: {error.msg} in line {error.lineno}, column {error.colno}",

@@ -16,6 +16,9 @@ Unsupported = Literal["refuse", "ignore"]
 
 MAX_INDENT = 16
 
+# What most callers choose, by choosing nothing.
+_USUAL = ("flexible", "schema", "minimal", "assert", "refuse", None)
+
 
 def check_options(
     whitespace: Whitespace,
@@ -31,6 +34,8 @@ def check_options(
         ValueError: one is not.
         TypeError: the registry is no registry.
     """
+    if (whitespace, property_order, escapes, formats, unsupported, registry) == _USUAL:
+        return
     _check_whitespace(whitespace)
     _check_choice("property_order", property_order, ("schema", "any"))
     _check_choice("escapes", escapes, ("minimal", "any"))

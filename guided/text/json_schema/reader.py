@@ -38,6 +38,7 @@ from guided.text.json_schema.keywords.one_of_negation import parts_of_one_of, wi
 from guided.text.json_schema.shapes.children import place
 from guided.text.json_schema.shapes.shape import (
     ANYTHING,
+    OF_TYPE,
     Child,
     Either,
     Negated,
@@ -48,6 +49,7 @@ from guided.text.json_schema.shapes.shape import (
 from guided.text.json_schema.strings.plain_texts import Texts
 
 _REFERENCE_ONLY = ANNOTATIONS | {"$ref"}
+_TEXTS = OF_TYPE["string"]
 _NOT_ONLY = ANNOTATIONS | {"not"}
 
 # Those that tell alternatives apart come first.
@@ -61,8 +63,6 @@ class Reader:
         asserts_formats: `format` is a constraint, not an annotation.
         not_enforced: pointers to the keywords passed over by `unsupported="ignore"`.
         unknown: pointers to keywords that are not in the standard.
-        emptiness: what can be told of where nothing fits.
-        sharing: finds children that come to the same.
     """
 
     def __init__(
@@ -77,14 +77,22 @@ class Reader:
         self.asserts_formats = formats == "assert"
         self.not_enforced: dict[str, None] = {}
         self.unknown: dict[str, None] = {}
-        self.emptiness = Emptiness(self)
-        self.sharing = Sharing(self)
         self._joined: dict[Child, Shape] = {}
         self._keywords = KeywordReader(self)
         document.refuse = self.refuse
         if document.is_foreign:
             uri = describe(document.root.value["$schema"])
             self.refuse(document.root, "$schema", f"the dialect {uri} is not supported")
+
+    @cached_property
+    def emptiness(self) -> Emptiness:
+        """What can be told of where nothing fits."""
+        return Emptiness(self)
+
+    @cached_property
+    def sharing(self) -> Sharing:
+        """Finds children that come to the same."""
+        return Sharing(self)
 
     @cached_property
     def texts(self) -> Texts:
@@ -102,7 +110,8 @@ class Reader:
         Nothing can be read after that.
         """
         self.document.release()
-        del self.emptiness, self.sharing, self._keywords
+        for name in ("emptiness", "sharing", "_keywords"):
+            self.__dict__.pop(name, None)
 
     def glance(self, schema: Subschema) -> Shape | None:
         """Return what fits a schema, if it was read or says no more than a type."""
@@ -152,6 +161,10 @@ class Reader:
 
     def meet(self, a: Shape, b: Shape, at: Subschema, tokens: tuple[str | int, ...]) -> Shape:
         """Return what two shapes both allow, see `algebra.intersect`."""
+        if a is ANYTHING:
+            return b
+        if a is _TEXTS and b.strings and not (b.simple or b.numbers or b.arrays or b.objects):
+            return b  # as where a type stands beside texts listed
         return intersect(a, b, at, tokens, self.emptiness)
 
     def is_void(self, child: Child) -> bool:
