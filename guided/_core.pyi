@@ -32,9 +32,9 @@ class Arena:
         """Declare a rule and return the node that refers to it; `define` gives its body, later."""
     def define(self, rule: int, body: int) -> None: ...
     def both(self, a: int, b: int) -> int:
-        """Match what `a` and `b` both match. Both must be regular (`is_regular`), else ValueError."""
+        """Match what `a` and `b` both match. Both must be operands (`is_operand`), else ValueError."""
     def minus(self, a: int, b: int) -> int:
-        """Match what `a` matches and `b` does not. Both must be regular."""
+        """Match what `a` matches and `b` does not. Both must be operands."""
     def negation(self, a: int) -> int:
         """Match every text (valid UTF-8) that `a` does not match."""
     def any_text(self) -> int:
@@ -44,11 +44,11 @@ class Arena:
     def lexeme(self, body: int, longer: int) -> int:
         """Match a text of `body` that does not go on, from the same start, to a longer text of `longer`.
 
-        What a lexer reads: `lexeme(x, x)` is the longest match of x. Both nodes are regular; what `body` matches
+        What a lexer reads: `lexeme(x, x)` is the longest match of x. Both nodes are operands; what `body` matches
         is always part of `longer`. At the end of the whole text nothing goes on.
 
         Raises:
-            ValueError: a node is not regular, or `body` matches the empty text.
+            ValueError: a node is no operand, or `body` matches the empty text.
         """
     def lalr(
         self,
@@ -102,8 +102,8 @@ class Arena:
 
         Labels of letters, digits and hyphens, and in those that begin with `xn--` the Punycode of a label in
         Unicode. A beginning that is offered can be finished. Where a search for how takes too many steps, none that
-        begin so are matched; that is near the end of a long label, if anywhere. `minus` and `both` find less
-        than there is where the other operand is a matter of many labels.
+        begin so are matched; that is near the end of a long label, if anywhere. Its states are too many for it to
+        be an operand of `both` and `minus`.
 
         Args:
             longest: 1 to 253; 0 matches nothing.
@@ -159,6 +159,8 @@ class Arena:
     def origin(self, node: int) -> str | None: ...
     def is_regular(self, node: int) -> bool:
         """True if the node holds no rule, token or lexeme."""
+    def is_operand(self, node: int) -> bool:
+        """True if the node may be an operand of `both`, `minus` and `lexeme`: regular, without a host name."""
     def is_nullable(self, node: int) -> bool:
         """True if the node matches the empty text. Only for regular nodes, else ValueError."""
     def is_void(self, node: int) -> bool:

@@ -170,7 +170,12 @@ uint32_t Arena::add(Node n, const void* payload, size_t payload_bytes) {
         throw LimitExceeded("the grammar has too many nodes", "nodes", max_nodes_, "max_nodes");
     if (n.depth > kMaxDepth)
         throw LimitExceeded("the grammar is nested too deeply", "levels", kMaxDepth, "");
-    n.structural = is_structural(n, payload);
+    n.structural = n.kind != Kind::kRule && n.kind != Kind::kLalr;  // its tables are not compared
+    n.vast = n.kind == Kind::kHostname;
+    each_part(n, payload, [&](uint32_t id) {
+        n.structural &= nodes_[id].structural;
+        n.vast |= nodes_[id].vast;
+    });
     switch (n.kind) {
         case Kind::kLiteral:
             n.a = static_cast<uint32_t>(bytes_.size());
@@ -200,31 +205,25 @@ uint32_t Arena::add(Node n, const void* payload, size_t payload_bytes) {
     return id;
 }
 
-bool Arena::is_structural(const Node& n, const void* payload) const {
+// The nodes that a new one is made of, but for the body of a rule.
+template <class F>
+void Arena::each_part(const Node& n, const void* payload, F&& f) const {
     auto* words = static_cast<const uint32_t*>(payload);
-    auto all = [&](std::span<const uint32_t> nodes) {
-        return std::all_of(nodes.begin(), nodes.end(),
-                           [&](uint32_t id) { return nodes_[id].structural; });
-    };
     switch (n.kind) {
-        case Kind::kRule: return false;
-        case Kind::kChoice: return all({words, n.b});
-        case Kind::kRecord: {
-            bool structural = true;
-            for_each_node(std::span(words, n.b),
-                          [&](uint32_t id) { structural &= nodes_[id].structural; });
-            return structural;
-        }
-        case Kind::kLalr: return false;  // its tables are not compared
+        case Kind::kChoice: std::for_each(words, words + n.b, f); return;
+        case Kind::kRecord: for_each_node(std::span(words, n.b), f); return;
         case Kind::kSequence:
         case Kind::kBoth:
         case Kind::kLexeme:
-        case Kind::kMinus: return nodes_[n.a].structural && nodes_[n.b].structural;
+        case Kind::kMinus:
+            f(n.a);
+            f(n.b);
+            return;
         case Kind::kRepeat:
         case Kind::kPart:
-        case Kind::kNonempty: return nodes_[n.a].structural;
-        case Kind::kCapture: return nodes_[n.b].structural;
-        default: return true;
+        case Kind::kNonempty: f(n.a); return;
+        case Kind::kCapture: f(n.b); return;
+        default: return;
     }
 }
 
@@ -680,9 +679,17 @@ void Arena::define(uint32_t rule_node, uint32_t body) {
     r.body = body;
 }
 
+uint32_t Arena::check_operand(uint32_t node) const {
+    if (!nodes_[check(node)].is_operand())
+        throw std::invalid_argument(
+            "both(), minus() and lexeme() take regular operands: no rules, tokens, lexemes or host"
+            " names");
+    return node;
+}
+
 uint32_t Arena::both(uint32_t a, uint32_t b) {
-    if (!nodes_[check(a)].regular || !nodes_[check(b)].regular)
-        throw std::invalid_argument("both() takes regular operands: no rules, tokens or lexemes");
+    check_operand(a);
+    check_operand(b);
     if (a > b) std::swap(a, b);
     if (a == kNeverNode || b == kNeverNode) return kNeverNode;
     if (a == b) return a;
@@ -701,8 +708,8 @@ uint32_t Arena::both(uint32_t a, uint32_t b) {
 }
 
 uint32_t Arena::minus(uint32_t a, uint32_t b) {
-    if (!nodes_[check(a)].regular || !nodes_[check(b)].regular)
-        throw std::invalid_argument("minus() takes regular operands: no rules, tokens or lexemes");
+    check_operand(a);
+    check_operand(b);
     if (a == kNeverNode || a == b) return kNeverNode;
     if (b == kNeverNode) return a;
     if (a == kEmptyNode) return nodes_[b].nullable ? kNeverNode : kEmptyNode;
@@ -717,8 +724,8 @@ uint32_t Arena::minus(uint32_t a, uint32_t b) {
 }
 
 uint32_t Arena::lexeme(uint32_t body, uint32_t longer) {
-    if (!nodes_[check(body)].regular || !nodes_[check(longer)].regular)
-        throw std::invalid_argument("a lexeme takes regular nodes: no rules, tokens or lexemes");
+    check_operand(body);
+    check_operand(longer);
     if (nodes_[body].nullable) throw std::invalid_argument("a lexeme is never the empty text");
     if (body == kNeverNode) return kNeverNode;
     if (!covers(longer, body)) {

@@ -68,6 +68,8 @@ class Arena {
         uint32_t a, b, c;
         Hash128 hash;
         bool structural = true;  // holds no rule: equal hashes mean equal languages in any arena
+        bool vast = false;       // holds a host name: regular, but with states without end
+        bool is_operand() const { return regular && !vast; }  // of both(), minus() and lexeme()
     };
     struct Rule {
         std::string name;
@@ -143,7 +145,9 @@ class Arena {
     uint32_t add_lalr(std::span<const uint32_t> words, bool nullable);
     bool covers(uint32_t longer, uint32_t body) const;
     uint32_t add_text(std::string_view text);
-    bool is_structural(const Node& n, const void* payload) const;
+    template <class F>
+    void each_part(const Node& n, const void* payload, F&& f) const;
+    uint32_t check_operand(uint32_t node) const;  // throws std::invalid_argument
     uint32_t cons(uint32_t first, uint32_t rest);
     void flatten_choice(std::span<const uint32_t> nodes, std::vector<uint32_t>& out) const;
     void merge_classes(std::vector<uint32_t>& options);

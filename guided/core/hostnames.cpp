@@ -237,7 +237,7 @@ class Delimited {
             if (find_places()) return true;
             literal_.push_back('-');
         }
-        before_ = "-";
+        before_ = '-';
         if (find_places()) return true;
         // What ends in a hyphen may better go on.
         before_ = "a-";

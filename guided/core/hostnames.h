@@ -75,9 +75,6 @@ class Hostnames {
     };
     Safe safe(const State& state) const;
 
-    // Characters that the name may still have.
-    uint32_t left(const State& state) const { return longest_ - state.total; }
-
   private:
     Outcome step_character(const State& from, uint8_t character, State& to) const;
     Outcome outcome(const State& state) const;

@@ -1,7 +1,6 @@
 #include "terminals.h"
 
 #include <algorithm>
-#include <cctype>
 #include <unordered_set>
 
 #include "errors.h"
@@ -13,7 +12,6 @@ namespace {
 constexpr uint32_t kMaxStates = 1u << 18;     // of one terminal
 constexpr uint32_t kMaxSearch = 1u << 18;     // product states looked at for one answer
 constexpr size_t kBreadth = 4096;             // of them, breadth first
-constexpr size_t kVastSearch = 3 * kBreadth;  // with host names, from a label's beginning on
 constexpr uint32_t kMaxHeads = 20'000;
 constexpr uint32_t kMaxPrefixFree = 48;  // states of a unit; a larger terminal is no unit of a run
 
@@ -85,11 +83,9 @@ Terminal::Terminal(const Arena& from, uint32_t node)
         }
         vast_ |= n.kind == Kind::kHostname;
         if (!is_product(n.kind)) continue;
-        for (uint32_t operand : {n.a, n.b}) {
+        for (uint32_t operand : {n.a, n.b})
             if (!operands_.contains(operand))
                 operands_[operand].reset(new Terminal(arena_, operand));
-            vast_ |= operands_[operand]->vast_;
-        }
     }
     uint32_t packed[Hostnames::kMaxWords];
     auto start_of_name = Hostnames::pack({}, packed);
@@ -225,84 +221,18 @@ bool Terminal::product_extends(uint32_t node, uint32_t a, uint32_t b) {
     uint32_t first = products_->id(node, a, b);
     if (products_->extends[first] >= 0) return products_->extends[first];
     const Arena::Node& n = arena_[node];
-    Terminal &x = *operands_.at(n.a), &y = *operands_.at(n.b);
+    Terminal& x = *operands_.at(n.a);
     if (n.kind == Kind::kLexeme || (n.kind == Kind::kMinus && b == kDead)) {
         products_->extends[first] = x.goes_on(a);
         return x.goes_on(a);
     }
-    if (x.is_vast() || y.is_vast()) {
-        const bool extends = vast_extends(node, a, b);
-        products_->extends[first] = extends;
-        return extends;
-    }
-    Sought sought = search_product(node, a, b, kMaxSearch);
-    if (sought == Sought::kTooFar)
-        throw LimitExceeded("the intersection of two patterns is too large", "product states",
-                            kMaxSearch, "");
-    return sought == Sought::kFound;
-}
-
-// With host names there are too many pairs to look through. What is tried is some text that ends
-// the label, and what other labels can do then, plain ones. What is not found in this way is taken
-// not to be there: less is matched then, and never more.
-bool Terminal::vast_extends(uint32_t node, uint32_t a, uint32_t b) {
-    const Arena::Node& n = arena_[node];
-    Terminal &x = *operands_.at(n.a), &y = *operands_.at(n.b);
-    if (spare(node, a, b)) return true;
-    const bool first = x.is_vast();
-    Terminal &names = first ? x : y, &others = first ? y : x;
-    std::string text;
-    uint32_t other = first ? b : a;
-    auto step_other = [&](char c) {
-        if (other != kDead) other = others.next(other, static_cast<uint8_t>(c));
-        // Of what is left when others are taken away: nothing is taken away any more.
-        return other != kDead || (n.kind == Kind::kMinus && first);
-    };
-    const uint32_t from = first ? a : b;
-    // What is on the way to an end that was found can be finished too, whatever is found from
-    // there.
-    if (promised_.contains(promise(node, names.content(from), other))) return true;
-    std::vector<Hash128> way;
-    auto keep = [&] {
-        promised_.insert(way.begin(), way.end());
-        bytes_.fetch_add(way.size() * 48, std::memory_order_relaxed);
-        return true;
-    };
-    bool alive = names.completion(from, text);
-    for (size_t at = 0; alive && at < text.size(); ++at) {
-        alive = step_other(text[at]);
-        way.push_back(
-            promise(node, names.content(from, std::string_view(text).substr(0, at + 1)), other));
-    }
-    if (alive) {
-        if (first ? others.accepting(other) == (n.kind == Kind::kBoth)
-                  : n.kind == Kind::kBoth && others.accepting(other))
-            return keep();
-        text.push_back('.');
-        const uint32_t behind = names.leap(from, text);
-        if (behind != kDead && step_other('.')) {
-            const uint32_t to_a = first ? behind : other, to_b = first ? other : behind;
-            const uint32_t id = products_->id(node, to_a, to_b);
-            if (products_->extends[id] < 0 &&
-                search_product(node, to_a, to_b, kVastSearch, true) != Sought::kFound)
-                products_->extends[id] = 0;
-            if (products_->extends[id] == 1) return keep();
-        }
-    }
-    const bool starts = a == kStart && b == kStart;
-    if (!starts) return false;
-    const Sought sought = search_product(node, a, b, kVastSearch);
-    if (sought == Sought::kTooFar)  // that nothing is matched is not known
-        throw LimitExceeded("whether some host name fits a pattern takes too long to find out",
-                            "product states", kVastSearch, "");
-    return sought == Sought::kFound;
+    return search_product(node, a, b);
 }
 
 // From (a, b) to a pair that accepts, breadth first, and depth first when that has led to many
 // pairs (a length of 2,000 is as many levels); all pairs on the way are known to extend then, and
 // all pairs seen are known not to where there is none.
-Terminal::Sought Terminal::search_product(uint32_t node, uint32_t a, uint32_t b, size_t most,
-                                          bool plain) {
+bool Terminal::search_product(uint32_t node, uint32_t a, uint32_t b) {
     uint32_t first = products_->id(node, a, b);
     const Arena::Node& n = arena_[node];
     Terminal &x = *operands_.at(n.a), &y = *operands_.at(n.b);
@@ -324,25 +254,24 @@ Terminal::Sought Terminal::search_product(uint32_t node, uint32_t a, uint32_t b,
         for (uint8_t byte : representative_) {
             uint32_t to_a = x.next(from_a, byte), to_b = y.next(from_b, byte);
             if (to_a == kDead || (to_b == kDead && n.kind == Kind::kBoth)) continue;
-            if (plain && (x.in_punycode(to_a) || y.in_punycode(to_b))) continue;
             uint32_t id = products_->id(node, to_a, to_b);
             bool ends = product_accepts(n, to_a, to_b) || products_->extends[id] == 1 ||
-                        (n.kind == Kind::kMinus && to_b == kDead) ||
-                        ((x.is_vast() || y.is_vast()) && spare(node, to_a, to_b));
+                        (n.kind == Kind::kMinus && to_b == kDead);
             if (ends) {
                 for (uint32_t k = static_cast<uint32_t>(at); k != kNone; k = queue[k].second)
                     products_->extends[queue[k].first] = 1;
-                return Sought::kFound;
+                return true;
             }
             if (products_->extends[id] == 0 || !seen.try_emplace(id, 0).second) continue;
-            if (queue.size() >= most) return Sought::kTooFar;
+            if (queue.size() >= kMaxSearch)
+                throw LimitExceeded("the intersection of two patterns is too large",
+                                    "product states", kMaxSearch, "");
             open.push_back(static_cast<uint32_t>(queue.size()));
             queue.push_back({id, static_cast<uint32_t>(at)});
         }
     }
-    if (plain) return Sought::kNone;  // in Punycode there may be some
     for (auto [id, before] : queue) products_->extends[id] = 0;
-    return Sought::kNone;
+    return false;
 }
 
 // ---- states ----
@@ -495,165 +424,26 @@ const ByteSet& Terminal::allowed(uint32_t state) {
 
 // ---- host names ----
 
-bool Terminal::completion(uint32_t state, std::string& text) {
-    std::vector<Head> heads;
-    {
-        std::lock_guard lock(mutex_);
-        heads = heads_of(state);
-    }
-    for (const Head& h : heads) {
-        const Arena::Node& n = arena_[h.node];
-        if (n.kind == Kind::kHostname) {
-            Hostnames::State at;
-            {
-                std::lock_guard lock(mutex_);
-                at = Hostnames::unpack(hostnames_[h.state]);
-            }
-            return hostnames(h.node).completion(at, text);
-        }
-        if (!is_product(n.kind)) continue;
-        Terminal &x = *operands_.at(n.a), &y = *operands_.at(n.b);
-        if (x.is_vast()) return x.completion(h.state, text);
-        if (y.is_vast()) return y.completion(h.other, text);
-    }
-    return false;
+template <class F>
+auto Terminal::at_hostname(uint32_t state, F&& f) {
+    using Found = decltype(f(Hostnames(0, false), Hostnames::State()));
+    std::lock_guard lock(mutex_);
+    for (const Head& h : heads_of(state))
+        if (arena_[h.node].kind == Kind::kHostname)
+            return f(hostnames(h.node), Hostnames::unpack(hostnames_[h.state]));
+    return Found{};
 }
 
-uint32_t Terminal::leap(uint32_t state, std::string_view text) {
-    if (arena_[root_].kind == Kind::kHostname) {
-        std::lock_guard lock(mutex_);
-        const std::vector<Head> heads = heads_of(state);
-        if (heads.empty()) return kDead;
-        Hostnames::State at = Hostnames::unpack(hostnames_[heads[0].state]), to;
-        Hostnames::Outcome found;
-        for (char c : text) {
-            found = hostnames(root_).step(at, static_cast<uint8_t>(c), to);
-            if (found.dead()) return kDead;
-            at = to;
-        }
-        std::vector<Head> after;
-        if (found.goes_on) {
-            uint32_t packed[Hostnames::kMaxWords];
-            auto words = Hostnames::pack(at, packed);
-            after.push_back(heads[0]);
-            after[0].state = hostnames_.intern(words.data(), words.size());
-        }
-        const uint32_t made = intern(after, found.accepting, kDead);
-        if (made == origins_.size()) origins_.push_back({kNone, 0});  // an operand is never copied
-        return made;
-    }
-    for (char c : text)
-        if ((state = next(state, static_cast<uint8_t>(c))) == kDead) break;
-    return state;
+bool Terminal::completion(uint32_t state, std::string& text) {
+    return at_hostname(state, [&](const Hostnames& names, const Hostnames::State& at) {
+        return names.completion(at, text);
+    });
 }
 
 Hostnames::Safe Terminal::safe(uint32_t state) {
-    std::lock_guard lock(mutex_);
-    for (const Head& h : heads_of(state)) {
-        const Arena::Node& n = arena_[h.node];
-        if (n.kind == Kind::kHostname)
-            return hostnames(h.node).safe(Hostnames::unpack(hostnames_[h.state]));
-        if (n.kind != Kind::kBoth) continue;
-        if (const uint32_t most = spare(h.node, h.state, h.other)) {
-            Terminal &x = *operands_.at(n.a), &y = *operands_.at(n.b);
-            Hostnames::Safe safe = x.is_vast() ? x.safe(h.state) : y.safe(h.other);
-            safe.length = std::min(safe.length, most - 1);
-            return safe;
-        }
-    }
-    return {};
-}
-
-Hash128 Terminal::promise(uint32_t node, const Hash128& names, uint32_t other) {
-    return combine(combine(names, node), other);
-}
-
-// The state after `text`, as a number that no other state has.
-Hash128 Terminal::content(uint32_t state, std::string_view text) {
-    if (arena_[root_].kind != Kind::kHostname) return {leap(state, text), 1};
-    std::lock_guard lock(mutex_);
-    const std::vector<Head> heads = heads_of(state);
-    if (heads.empty()) return {};
-    Hostnames::State at = Hostnames::unpack(hostnames_[heads[0].state]), to;
-    for (char c : text) {
-        hostnames(root_).step(at, static_cast<uint8_t>(c), to);
-        at = to;
-    }
-    uint32_t packed[Hostnames::kMaxWords];
-    Hash128 content{2, 3};
-    for (uint32_t word : Hostnames::pack(at, packed)) content = combine(content, word);
-    return content;
-}
-
-bool Terminal::in_punycode(uint32_t state) {
-    if (arena_[root_].kind != Kind::kHostname) return false;
-    std::lock_guard lock(mutex_);
-    const std::vector<Head> heads = heads_of(state);
-    return !heads.empty() &&
-           Hostnames::unpack(hostnames_[heads[0].state]).stage == Hostnames::kALabel;
-}
-
-uint32_t Terminal::spare(uint32_t node, uint32_t a, uint32_t b) {
-    constexpr uint32_t kLabel = Hostnames::kMaxLabel + 2;  // its end, a dot and a letter
-    const Arena::Node& n = arena_[node];
-    Terminal &x = *operands_.at(n.a), &y = *operands_.at(n.b);
-    if (n.kind != Kind::kBoth || x.is_vast() == y.is_vast()) return 0;
-    Terminal &names = x.is_vast() ? x : y, &others = x.is_vast() ? y : x;
-    if (names.arena_[names.root_].kind != Kind::kHostname) return 0;
-    uint32_t left;
-    {
-        std::lock_guard lock(names.mutex_);
-        const std::vector<Head> heads = names.heads_of(x.is_vast() ? a : b);
-        if (heads.empty()) return 0;
-        left =
-            names.hostnames(names.root_).left(Hostnames::unpack(names.hostnames_[heads[0].state]));
-    }
-    const uint32_t owed = others.free_after(x.is_vast() ? b : a);
-    return owed == kNone || left <= owed + kLabel ? 0 : left - owed - kLabel;
-}
-
-uint32_t Terminal::free_after(uint32_t state) {
-    constexpr size_t kMost = 16;  // states at once
-    {
-        std::lock_guard lock(mutex_);
-        if (auto known = free_after_.find(state); known != free_after_.end()) return known->second;
-    }
-    std::vector<uint8_t> bytes;  // one of each class
-    for (uint8_t b = 0; b < 128; ++b)
-        if ((std::isalnum(b) || b == '-' || b == '.') &&
-            std::none_of(bytes.begin(), bytes.end(),
-                         [&](uint8_t known) { return class_of_[known] == class_of_[b]; }))
-            bytes.push_back(b);
-    // The states that follow some, sorted; none where a text dies or they are too many.
-    auto following = [&](const std::vector<uint32_t>& from) {
-        std::vector<uint32_t> to;
-        for (uint32_t s : from)
-            for (uint8_t b : bytes) {
-                const uint32_t next_one = next(s, b);
-                if (next_one == kDead) return std::vector<uint32_t>();
-                if (std::find(to.begin(), to.end(), next_one) == to.end()) to.push_back(next_one);
-                if (to.size() > kMost) return std::vector<uint32_t>();
-            }
-        std::sort(to.begin(), to.end());
-        return to;
-    };
-    auto are_accepting = [&](const std::vector<uint32_t>& states) {
-        return std::all_of(states.begin(), states.end(), [&](uint32_t s) { return accepting(s); });
-    };
-    uint32_t found = kNone;
-    std::vector<uint32_t> now{state};
-    for (uint32_t count = 0; count < Hostnames::kLongest && !now.empty(); ++count) {
-        std::vector<uint32_t> after = following(now);
-        // Matches that lead to no others but themselves.
-        if (!after.empty() && are_accepting(now) &&
-            std::includes(now.begin(), now.end(), after.begin(), after.end())) {
-            found = count;
-            break;
-        }
-        now = std::move(after);
-    }
-    std::lock_guard lock(mutex_);
-    return free_after_[state] = found;
+    return at_hostname(state, [](const Hostnames& names, const Hostnames::State& at) {
+        return names.safe(at);
+    });
 }
 
 std::unique_ptr<Terminal> Terminal::copy(uint32_t& state) {
@@ -670,10 +460,7 @@ std::unique_ptr<Terminal> Terminal::copy(uint32_t& state) {
 }
 
 bool Terminal::is_worn() const {
-    if (!vast_) return false;
-    return states_.size() > kMaxStates / 2 || hostnames_.size() > kMaxStates / 2 ||
-           std::any_of(operands_.begin(), operands_.end(),
-                       [](const auto& operand) { return operand.second->is_worn(); });
+    return vast_ && std::max(states_.size(), hostnames_.size()) > kMaxStates / 2;
 }
 
 // ---- lexemes ----

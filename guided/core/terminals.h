@@ -18,7 +18,6 @@
 #include <mutex>
 #include <string>
 #include <unordered_map>
-#include <unordered_set>
 #include <vector>
 
 #include "arena.h"
@@ -146,22 +145,10 @@ class Terminal {
 
     Hostnames hostnames(uint32_t node) const { return {arena_[node].a, arena_[node].b != 0}; }
     std::vector<Head> heads_of(uint32_t state) const;
-    // With a product of host names and another operand: characters that the name may still have
-    // once the other takes all that a name may be, and the label is at its end; 0 if that is not
-    // known.
-    uint32_t spare(uint32_t node, uint32_t a, uint32_t b);
-    // The characters of a name after which, whichever they are, all others lead to matches.
-    uint32_t free_after(uint32_t state);
-    // Of an operand: the state after `text`, not empty; of host names alone no others are made on
-    // the way.
-    uint32_t leap(uint32_t state, std::string_view text);
-    enum class Sought { kFound, kNone, kTooFar };
-    // `plain`: through no label in Punycode.
-    Sought search_product(uint32_t node, uint32_t a, uint32_t b, size_t most, bool plain = false);
-    bool in_punycode(uint32_t state);
-    bool vast_extends(uint32_t node, uint32_t a, uint32_t b);
-    static Hash128 promise(uint32_t node, const Hash128& names, uint32_t other);
-    Hash128 content(uint32_t state, std::string_view text = {});
+    // What `f` says where the state is within a host name.
+    template <class F>
+    auto at_hostname(uint32_t state, F&& f);
+    bool search_product(uint32_t node, uint32_t a, uint32_t b);
     bool tells_apart(uint32_t from, size_t byte_class);
     static uint64_t next_serial();
 
@@ -190,8 +177,7 @@ class Terminal {
     std::vector<uint32_t> key_;
     std::atomic<int> prefix_free_{-1}, endless_throughout_{-1};
     std::unordered_map<uint32_t, bool> endless_;
-    std::unordered_map<uint32_t, uint32_t> distances_, free_after_;
-    std::unordered_set<Hash128, Hash128Hasher> promised_;  // pairs with host names
+    std::unordered_map<uint32_t, uint32_t> distances_;
     std::unordered_map<uint32_t, std::vector<uint8_t>> critical_;
     std::atomic<size_t> bytes_{0};
 

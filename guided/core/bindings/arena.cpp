@@ -89,6 +89,9 @@ void bind_arena(nb::module_& m) {
             "is_regular", [](const Arena& a, uint32_t node) { return a[a.check(node)].regular; },
             "node"_a)
         .def(
+            "is_operand", [](const Arena& a, uint32_t node) { return a[a.check(node)].is_operand(); },
+            "node"_a)
+        .def(
             "is_nullable",
             [](const Arena& a, uint32_t node) { return a[regular(a, node)].nullable; }, "node"_a)
         .def(

@@ -96,10 +96,10 @@ class _Writer:
         if inner is None:
             return arena.choice([occurrences.first(stop) for stop in stops])
         node = self.node(inner)
-        if not arena.is_regular(node):
+        if not arena.is_operand(node):
             raise UnsupportedError(
-                f"what stands before the stop text {stops[0]!r} is not regular: it has rules or"
-                " tokens",
+                f"what stands before the stop text {stops[0]!r} is not regular: it has rules,"
+                " tokens or host names",
                 keyword="until",
                 page=PAGE,
                 mend="give a pattern, or choices and repetitions of patterns",

@@ -27,6 +27,7 @@ QUERY = Grammar.from_gbnf(r"""
 root  ::= "SELECT \"" [a-zé😀]+ "\"" blank ("(" root ")")?
 blank ::= [ \n]*
 """)
+HOST = Grammar.from_json_schema({"type": "string", "format": "hostname"})
 
 # Characters that JSON escapes, that share their first bytes, and that take two escapes.
 ALPHABET = ['"', "\\", "\n", "a", "é", "è", "€", "😀", "😁", "\x7f", "/"]
@@ -244,6 +245,13 @@ def test_the_value_is_what_json_says() -> None:
             " (scope: docs/json-schema.md)\n  at /properties/q/allOf/0\n"
             '  mend: take it out, or compile with unsupported="ignore" to go without it',
             id="with another keyword",
+        ),
+        pytest.param(
+            {"allOf": [HOST, {"pattern": "de"}]},
+            "the grammar has host names, and so nothing else can be asked of the same string"
+            " (scope: docs/json-schema.md)\n  at /properties/q/allOf/0\n"
+            '  mend: take it out, or compile with unsupported="ignore" to go without it',
+            id="host names, with another keyword",
         ),
         pytest.param(
             {"type": "string", "not": QUERY},

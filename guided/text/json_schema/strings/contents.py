@@ -76,7 +76,7 @@ class Contents:
         It is regular and has few states (`format_node`, plain): strings are told apart by it.
         """
         node = self._content(shape, plain=True)[0]
-        if self.arena.is_regular(node):
+        if self.arena.is_operand(node):
             return node
         self._refuse_grammar(shape, "and so cannot be told from other strings")
         return self.spelling.any_text(self.arena)
@@ -201,13 +201,16 @@ class Contents:
         return node
 
     def _refuse_grammar(self, shape: StringShape, why: str) -> None:
-        """Refuse the first grammar of a shape that is not regular."""
+        """Refuse the first grammar of a shape that is no operand."""
         waiting = [shape]
         for each in waiting:
             for one in each.grammars:
-                if not self.arena.is_regular(self._grammar(one) or NEVER):
-                    self._refuse(one.at, None, f"the grammar is not regular, {why}")
-                    return
+                node = self._grammar(one) or NEVER
+                if self.arena.is_operand(node):
+                    continue
+                fact = "has host names" if self.arena.is_regular(node) else "is not regular"
+                self._refuse(one.at, None, f"the grammar {fact}, {why}")
+                return
             waiting += each.excluded
 
     def _content(self, shape: StringShape, plain: bool = False) -> tuple[int, bool]:
@@ -261,12 +264,12 @@ class Contents:
                     removed.append(node)
             is_whole = is_whole and is_known
         known = [node for node in nodes if node is not None]
-        if not all(map(arena.is_regular, [*known, *removed])):
+        if not all(map(arena.is_operand, [*known, *removed])):
             if len(known) == 1 and spans == [(0, None)] and not (removed or listed):
                 return known[0], is_whole
             self._refuse_grammar(shape, "and so nothing else can be asked of the same string")
-            known = list(filter(arena.is_regular, known))
-            removed = list(filter(arena.is_regular, removed))
+            known = list(filter(arena.is_operand, known))
+            removed = list(filter(arena.is_operand, removed))
             is_whole = False
         if listed and not known and not removed:
             return arena.choice([self._but(span, list(listed)) for span in spans]), is_whole

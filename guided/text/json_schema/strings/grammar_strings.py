@@ -108,7 +108,7 @@ class _Spelled(Transplant):
         known = self._texts.get(number)
         if known is None:
             known = self._is_plainly_text(number)
-            if not known:
+            if not known and self._source.is_operand(number):
                 other = self._source.minus(number, self._source.any_text())
                 try:
                     known = self._source.is_void(other)

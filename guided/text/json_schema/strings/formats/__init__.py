@@ -59,7 +59,7 @@ KNOWN = frozenset(_WRITERS) | frozenset(_WRITERS_BY_DRAFT)
 
 # Formats of the standard that no regular language is, and why.
 UNSUPPORTED = {
-    "idn-hostname": "whether IDNA allows a label cannot be told by a regular language",
+    "idn-hostname": "labels in Unicode are not written, those in Punycode are (hostname)",
     "regex": "regular expressions are no regular language: their groups nest",
 }
 
