@@ -87,6 +87,14 @@ Arena::Arena(uint32_t max_nodes) : max_nodes_(max_nodes) {
     add({Kind::kNever, true, false, true, 0, 0, 0, 0, {3, 4}});
 }
 
+Arena Arena::clone() const {
+    Arena copy(max_nodes_);
+    copy.nodes_.reserve(nodes_.size() + nodes_.size() / 2);
+    copy.words_.reserve(2 * words_.size());
+    copy = *this;
+    return copy;
+}
+
 bool Arena::plainly_matches(uint32_t node) const {
     std::vector<bool> seen(node + 1, false);
     std::vector<uint32_t> todo{node};

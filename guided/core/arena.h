@@ -62,11 +62,15 @@ class Arena {
     static constexpr uint32_t kMaxDepth = 1000;
 
     struct Node {
+        Node(Kind kind_, bool regular_, bool nullable_, bool text_, uint32_t depth_, uint32_t a_,
+             uint32_t b_, uint32_t c_, Hash128 hash_)
+            : hash(hash_), depth(depth_), a(a_), b(b_), c(c_), kind(kind_), regular(regular_),
+              nullable(nullable_), text(text_) {}
+        Hash128 hash;
+        uint32_t depth;  // of recursion from the left corner
+        uint32_t a, b, c;
         Kind kind;
         bool regular, nullable, text;  // text: matches only whole UTF-8 characters
-        uint32_t depth;                // of recursion from the left corner
-        uint32_t a, b, c;
-        Hash128 hash;
         bool structural = true;  // holds no rule: equal hashes mean equal languages in any arena
         bool vast = false;       // holds a host name: regular, but with states without end
         bool is_operand() const { return regular && !vast; }  // of both(), minus() and lexeme()
@@ -77,6 +81,7 @@ class Arena {
     };
 
     explicit Arena(uint32_t max_nodes = 2'000'000);
+    Arena clone() const;  // with room for more
 
     uint32_t literal(std::string_view bytes);
     uint32_t char_class(std::span<const CodeRange> ranges);

@@ -57,9 +57,8 @@ Machine::Machine(std::shared_ptr<const ClosedGrammar> grammar,
                  std::shared_ptr<Vocabulary> vocabulary, Limits limits)
     : Expander(grammar->arena(), grammar->nullable(), grammar->productive(), grammar->order(),
                limits.max_heads),
-      grammar_(std::move(grammar)), vocabulary_(std::move(vocabulary)), limits_(limits),
-      remains_(vocabulary_->trie()) {
-    leaves_.resize(arena_.size());
+      grammar_(std::move(grammar)), vocabulary_(std::move(vocabulary)), limits_(limits) {
+    leaf_of_.resize(arena_.size());
     for (uint32_t id = 0; id < arena_.size() && !lexemes_; ++id)
         lexemes_ = arena_[id].kind == Kind::kLexeme;
     std::vector<Head> none;
@@ -370,10 +369,10 @@ uint32_t Machine::find_next(uint32_t state, uint32_t token) {
 
 size_t Machine::bytes() const {
     return state_heads_.bytes() + conts().bytes() + guards_.bytes() + transitions_.bytes() +
-           environments_.bytes() + stack_bytes_ + remains_.bytes() + bundles_.bytes() +
-           outcome_keys_.bytes() + guard_steps_.size() * 32 + progress_.bytes() + texts_.bytes() +
-           chains_.bytes() + states_.size() * sizeof(State) + closures_.capacity() * 4 +
-           rows_.size() * 256 + exits_behind_bytes_;
+           environments_.bytes() + stack_bytes_ + (remains_ ? remains_->bytes() : 0) +
+           bundles_.bytes() + outcome_keys_.bytes() + guard_steps_.size() * 32 + progress_.bytes() +
+           texts_.bytes() + chains_.bytes() + states_.size() * sizeof(State) +
+           closures_.capacity() * 4 + rows_.size() * 256 + exits_behind_bytes_;
 }
 
 void Machine::check_memory() {

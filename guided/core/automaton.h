@@ -27,6 +27,7 @@
 #include <algorithm>
 #include <array>
 #include <atomic>
+#include <deque>
 #include <memory>
 #include <mutex>
 #include <string>
@@ -136,7 +137,6 @@ class Machine : private Expander {
 
   private:
     enum class Leaf : uint8_t {
-        kUnknown,
         kNone,
         kLiteral,
         kTerminal,
@@ -147,7 +147,7 @@ class Machine : private Expander {
         kRecorded
     };
     struct LeafInfo {
-        Leaf kind = Leaf::kUnknown;
+        Leaf kind = Leaf::kNone;
         Terminal* terminal = nullptr;  // of a run: its unit
         Terminal* removed = nullptr;   // kRunMinus: the texts that are not allowed; kLexeme: that
                                        // must not match longer
@@ -185,10 +185,11 @@ class Machine : private Expander {
 
     // classify.cpp
     const LeafInfo& leaf(uint32_t node) {
-        const LeafInfo& info = leaves_[node];
-        return info.kind != Leaf::kUnknown ? info : find_leaf(node);
+        const LeafInfo* info = leaf_of_[node];
+        return info ? *info : find_leaf(node);
     }
     const LeafInfo& find_leaf(uint32_t node);
+    uint32_t add_leaf(const LeafInfo& info);  // that no node is; its number
     LeafInfo classify(uint32_t node);
     LeafInfo whole_terminal(uint32_t node);
     bool is_run(uint32_t node);
@@ -372,6 +373,7 @@ class Machine : private Expander {
     void add_remains(Passage& passage, uint32_t guard, uint32_t indent,
                      std::vector<Remains>& parts);
     const Passage& passage(uint32_t leaf, uint32_t state, uint32_t remains, uint32_t guard);
+    RemainsTable& remainders();
     std::unique_ptr<Passage> make_passage(uint32_t leaf, uint32_t state, const Remains& remains,
                                           uint32_t guard);
     // outcomes.cpp
@@ -583,7 +585,7 @@ class Machine : private Expander {
     SequenceTable environments_;  // of parsers
     std::vector<Continuations::Frame> trials_;  // stacks that are tried
     std::vector<uint32_t> wanted_;              // symbols that are fed
-    RemainsTable remains_;
+    std::unique_ptr<RemainsTable> remains_;     // made when asked for
     SequenceTable passage_keys_, junction_keys_, outcome_keys_;
     SequenceTable bundles_, unions_;                    // of elements, of bundles
     uint32_t depth_ = 0;                                // of Deeper
@@ -592,7 +594,8 @@ class Machine : private Expander {
     std::vector<std::unique_ptr<Passage>> passages_;    // by key
     std::vector<std::unique_ptr<Junction>> junctions_;  // by key
     std::vector<std::unique_ptr<Outcome>> outcomes_;    // by key
-    std::vector<LeafInfo> leaves_;
+    std::deque<LeafInfo> leaves_;
+    std::vector<const LeafInfo*> leaf_of_;  // by node, and behind them by number; null: not known
     std::vector<std::shared_ptr<Terminal>> terminals_;
     ByteSets first_bytes_, tail_bytes_;
     std::vector<uint32_t> group_of_;  // by sequence: one more than its place in groups_; 0: unknown

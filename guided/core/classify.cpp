@@ -17,8 +17,15 @@ constexpr int kWideOverlap = 2;  // bytes that may both continue a counted repea
 }  // namespace
 
 const Machine::LeafInfo& Machine::find_leaf(uint32_t node) {
-    LeafInfo found = classify(node);
-    return leaves_[node] = found;
+    leaves_.push_back(classify(node));
+    leaf_of_[node] = &leaves_.back();
+    return leaves_.back();
+}
+
+uint32_t Machine::add_leaf(const LeafInfo& info) {
+    leaves_.push_back(info);
+    leaf_of_.push_back(&leaves_.back());
+    return static_cast<uint32_t>(leaf_of_.size() - 1);
 }
 
 Terminal* Machine::acquire(uint32_t node) {
@@ -160,8 +167,7 @@ Machine::Group Machine::find_group(uint32_t sequence) {
     std::vector<uint32_t> copies;
     for (uint32_t part : parts) copies.push_back(scratch.import(arena_, part));
     terminals_.push_back(vocabulary_->terminal(scratch, scratch.sequence(copies)));
-    leaves_.push_back({Leaf::kTerminal, terminals_.back().get(), nullptr, 0});
-    return {static_cast<uint32_t>(leaves_.size() - 1), node, nullable};
+    return {add_leaf({Leaf::kTerminal, terminals_.back().get(), nullptr, 0}), node, nullable};
 }
 
 Machine::LeafInfo Machine::classify(uint32_t node) {

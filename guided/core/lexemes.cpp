@@ -118,11 +118,11 @@ void Machine::step_lexeme(Head h, uint8_t byte, std::vector<Head>& out) {
 
 // A lexeme leaf of its own number, with the newline's own way of completing.
 uint32_t Machine::newline_leaf(uint32_t node) {
-    auto [at, fresh] = newline_leaves_.try_emplace(node, static_cast<uint32_t>(leaves_.size()));
+    auto [at, fresh] = newline_leaves_.try_emplace(node);
     if (fresh) {
         LeafInfo info = leaf(node);
         info.newline = true;
-        leaves_.push_back(info);
+        at->second = add_leaf(info);
     }
     return at->second;
 }

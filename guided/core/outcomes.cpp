@@ -58,7 +58,8 @@ uint32_t Machine::junction(uint32_t stack, uint32_t remains, uint32_t guard) {
         auto made = std::make_unique<Junction>();
         made->remains = remains;
         made->guard = guard;
-        made->offers = make_offers(p, f.minimum - 1, remains_[remains].first & guard_bytes(guard));
+        made->offers =
+            make_offers(p, f.minimum - 1, remainders()[remains].first & guard_bytes(guard));
         const Offers& all = made->offers;
         made->passages.resize(all.leaves.size());
         std::vector<Element> elements;

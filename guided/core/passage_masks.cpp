@@ -43,7 +43,7 @@ void Machine::take_within(Walk& walk, const Passage& passage, uint32_t stack) {
     std::map<uint32_t, std::vector<uint32_t>> by_guard;
     for (const auto& exit : passage.exits) by_guard[exit.guard].push_back(exit.remains);
     for (const auto& [guard, numbers] : by_guard)
-        start(walk, stack, remains_.unite(numbers, RemainsTable::Lines::kAll), guard);
+        start(walk, stack, remainders().unite(numbers, RemainsTable::Lines::kAll), guard);
 }
 
 // Behind a newline, which the stack has taken, it depends on the column: lines are looked at by the
@@ -82,10 +82,10 @@ void Machine::take_alike(Walk& walk, uint32_t stack, const std::vector<Line>& li
             if (remains != kNone) start(walk, one, remains, guard);
     };
     for (const auto& [guard, numbers] : by_guard)
-        start_all(remains_.unite(numbers, deeper ? Lines::kOne : Lines::kAll), guard);
+        start_all(remainders().unite(numbers, deeper ? Lines::kOne : Lines::kAll), guard);
     for (const Line& line : lines) {
         if (!deeper || !line.exit) continue;
-        uint32_t more = remains_.unite(std::vector<uint32_t>{line.exit->remains}, Lines::kMore);
+        uint32_t more = remainders().unite(std::vector<uint32_t>{line.exit->remains}, Lines::kMore);
         if (more == kNone) continue;
         stacks.clear();
         find_blocks(stack, line.column, stacks);

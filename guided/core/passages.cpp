@@ -201,8 +201,13 @@ const Passage& Machine::passage(uint32_t leaf_number, uint32_t state, uint32_t r
     uint32_t number = passage_keys_.intern(key, 4);
     if (number == passages_.size()) passages_.push_back(nullptr);
     if (!passages_[number])
-        passages_[number] = make_passage(leaf_number, state, remains_[remains], guard);
+        passages_[number] = make_passage(leaf_number, state, remainders()[remains], guard);
     return *passages_[number];
+}
+
+RemainsTable& Machine::remainders() {
+    if (!remains_) remains_ = std::make_unique<RemainsTable>(vocabulary_->trie());
+    return *remains_;
 }
 
 std::unique_ptr<Passage> Machine::make_passage(uint32_t leaf_number, uint32_t state,
@@ -274,10 +279,10 @@ void Machine::add_remains(Passage& passage, uint32_t guard, uint32_t indent,
     auto large = std::partition(parts.begin(), parts.end(), [](const Remains& part) {
         return (*part.trie)[part.node].subtree < kLargeSubtree;
     });
-    for (auto at = large; at != parts.end(); ++at) add(remains_.number(*at));
+    for (auto at = large; at != parts.end(); ++at) add(remainders().number(*at));
     parts.erase(large, parts.end());
-    if (parts.size() == 1) add(remains_.number(parts[0]));
-    else if (!parts.empty()) add(remains_.unite(parts));
+    if (parts.size() == 1) add(remainders().number(parts[0]));
+    else if (!parts.empty()) add(remainders().unite(parts));
 }
 
 }  // namespace guided

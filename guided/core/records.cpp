@@ -151,12 +151,12 @@ bool Machine::may_offer(const Record& r, const Progress& p, uint32_t m) {
 // ---- recorded texts ----
 
 uint32_t Machine::recorded_leaf(uint32_t key) {
-    auto [at, fresh] = recorded_leaves_.try_emplace(key, static_cast<uint32_t>(leaves_.size()));
+    auto [at, fresh] = recorded_leaves_.try_emplace(key);
     if (fresh) {
         Terminal* terminal = acquire(key);
         // A JSON string ends at a quote that stands nowhere else, so none begins another.
         bool closed = terminal->allowed(Terminal::kStart) == only_quote();
-        leaves_.push_back({.kind = Leaf::kRecorded, .terminal = terminal, .closed = closed});
+        at->second = add_leaf({.kind = Leaf::kRecorded, .terminal = terminal, .closed = closed});
     }
     return at->second;
 }

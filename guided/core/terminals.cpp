@@ -9,9 +9,9 @@
 namespace guided {
 
 namespace {
-constexpr uint32_t kMaxStates = 1u << 18;     // of one terminal
-constexpr uint32_t kMaxSearch = 1u << 18;     // product states looked at for one answer
-constexpr size_t kBreadth = 4096;             // of them, breadth first
+constexpr uint32_t kMaxStates = 1u << 18;  // of one terminal
+constexpr uint32_t kMaxSearch = 1u << 18;  // product states looked at for one answer
+constexpr size_t kBreadth = 4096;          // of them, breadth first
 constexpr uint32_t kMaxHeads = 20'000;
 constexpr uint32_t kMaxPrefixFree = 48;  // states of a unit; a larger terminal is no unit of a run
 
@@ -441,9 +441,8 @@ bool Terminal::completion(uint32_t state, std::string& text) {
 }
 
 Hostnames::Safe Terminal::safe(uint32_t state) {
-    return at_hostname(state, [](const Hostnames& names, const Hostnames::State& at) {
-        return names.safe(at);
-    });
+    return at_hostname(
+        state, [](const Hostnames& names, const Hostnames::State& at) { return names.safe(at); });
 }
 
 std::unique_ptr<Terminal> Terminal::copy(uint32_t& state) {

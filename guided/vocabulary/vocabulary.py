@@ -141,7 +141,11 @@ class Vocabulary:
 
     def missing_bytes(self) -> bytes:
         """Return the bytes that no token spells by itself."""
-        return self.core.missing_bytes()
+        return self._missing_bytes
+
+    @cached_property
+    def _missing_bytes(self) -> bytes:
+        return self.core.missing_bytes()  # found in the trie, and each automaton asks
 
     def stats(self) -> dict[str, int]:
         """Return sizes: of the trie, the mask rows and the tables of terminals."""

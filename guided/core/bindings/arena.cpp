@@ -31,7 +31,7 @@ uint32_t regular(const Arena& arena, uint32_t node) {
 void bind_arena(nb::module_& m) {
     nb::class_<Arena> arena(m, "Arena", nb::is_weak_referenceable());
     arena.def(nb::init<uint32_t>(), "max_nodes"_a = 2'000'000)
-        .def("clone", [](const Arena& a) { return Arena(a); })
+        .def("clone", &Arena::clone)
         .def("__len__", &Arena::size)
         .def(
             "literal", [](Arena& a, nb::handle data) { return a.literal(text_of(data)); }, "data"_a)
@@ -89,8 +89,8 @@ void bind_arena(nb::module_& m) {
             "is_regular", [](const Arena& a, uint32_t node) { return a[a.check(node)].regular; },
             "node"_a)
         .def(
-            "is_operand", [](const Arena& a, uint32_t node) { return a[a.check(node)].is_operand(); },
-            "node"_a)
+            "is_operand",
+            [](const Arena& a, uint32_t node) { return a[a.check(node)].is_operand(); }, "node"_a)
         .def(
             "is_nullable",
             [](const Arena& a, uint32_t node) { return a[regular(a, node)].nullable; }, "node"_a)
