@@ -309,6 +309,15 @@ def fill_masks(
     made; what is known is copied in a microsecond or so.
     """
 
+def find_largest(
+    logits: int, dtype: str, batch: int, width: int, stride: int, threads: int
+) -> list[int]:
+    """Return for each row of logits the first of its largest elements, on raw CPU pointers.
+
+    `dtype` is "float32", "float16" or "bfloat16"; strides in elements. -1 where the row has a NaN, or its largest
+    element is not finite.
+    """
+
 def apply_mask_cpu(
     logits: int,
     dtype: str,

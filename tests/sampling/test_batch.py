@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import random
 from collections import Counter
 
@@ -101,3 +102,26 @@ def test_an_empty_mask_over_some_columns_is_refused() -> None:
         Sampler(Sampling()).choose(
             torch.zeros(2), torch.zeros(3, dtype=torch.int32), torch.tensor([4, 9])
         )
+
+
+@pytest.mark.parametrize("dtype", [torch.float32, torch.float16, torch.bfloat16, torch.float64])
+@pytest.mark.parametrize("width", [1, 31, 512, 513, 1500])
+def test_the_best_tokens_are_those_of_a_loop(dtype: torch.dtype, width: int) -> None:
+    draw = random.Random(width)
+    odd = [math.nan, -math.nan, math.inf, -math.inf, 0.0, -0.0, 1.0, -1.0]
+    few = [-math.inf, 0.0, -0.0, 2.0, -5.0]
+    for _ in range(60):
+        pool = draw.choice([odd, few, few[1:3], [-math.inf]])
+        rows = torch.tensor(
+            [[draw.choice(pool) for _ in range(width)] for _ in range(3)], dtype=dtype
+        )
+        wide = torch.full((3, 2 * width), 7.0, dtype=dtype)
+        wide[:, :width] = rows
+        for given in (rows, wide[:, :width]):  # and strided
+            assert best_tokens(given) == list(map(_best_by_a_loop, rows.tolist()))
+
+
+def _best_by_a_loop(row: list[float]) -> int | None:
+    if any(math.isnan(value) for value in row) or not math.isfinite(max(row)):
+        return None
+    return row.index(max(row))  # the first; minus zero is zero

@@ -1,4 +1,5 @@
 #include "../apply.h"
+#include "../greedy.h"
 #include "../matcher.h"
 #include "bindings.h"
 #include "tokens.h"
@@ -45,14 +46,26 @@ bool fill_masks_py(nb::handle matchers, nb::handle mask, int threads, nb::handle
     return fill_masks(list, trees, block.data, stride, threads, only_known);
 }
 
+DType dtype_of(const std::string& name) {
+    return name == "float16"    ? DType::float16
+           : name == "bfloat16" ? DType::bfloat16
+                                : DType::float32;
+}
+
+std::vector<int64_t> find_largest_py(uintptr_t logits, const std::string& dtype, int64_t batch,
+                                     int64_t width, int64_t stride, int threads) {
+    std::vector<int64_t> places(static_cast<size_t>(batch));
+    nb::gil_scoped_release release;
+    find_largest(reinterpret_cast<const void*>(logits), dtype_of(dtype), batch, width, stride,
+                 places.data(), threads);
+    return places;
+}
+
 void apply_mask_py(uintptr_t logits, const std::string& dtype, int64_t batch, int64_t width,
                    int64_t stride, uintptr_t mask, int64_t words, int64_t mask_stride,
                    int threads) {
-    DType type = dtype == "float16"    ? DType::float16
-                 : dtype == "bfloat16" ? DType::bfloat16
-                                       : DType::float32;
     nb::gil_scoped_release release;
-    apply_mask(reinterpret_cast<void*>(logits), type, batch, width, stride,
+    apply_mask(reinterpret_cast<void*>(logits), dtype_of(dtype), batch, width, stride,
                reinterpret_cast<const int32_t*>(mask), words, mask_stride, threads);
 }
 
@@ -63,6 +76,8 @@ void bind_masks(nb::module_& m) {
           "drafts"_a = nb::none(), "only_known"_a = false);
     m.def("apply_mask_cpu", &apply_mask_py, "logits"_a, "dtype"_a, "batch"_a, "width"_a, "stride"_a,
           "mask"_a, "words"_a, "mask_stride"_a, "threads"_a);
+    m.def("find_largest", &find_largest_py, "logits"_a, "dtype"_a, "batch"_a, "width"_a, "stride"_a,
+          "threads"_a);
 }
 
 }  // namespace guided::bindings
