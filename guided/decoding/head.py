@@ -75,11 +75,10 @@ class Head:
         self.was_called = True
         if self.rows is not None:
             hidden = hidden.index_select(1, self.rows.to(hidden.device))
-        wanted = self._allowed() if self._allowed is not None else ()
         if hidden.shape[1] == 0:
             return hidden.new_zeros(1, 0, self.width)
-        if self.is_linear:
-            self.tokens = few_tokens(wanted, self.width // _FEW)
+        if self.is_linear and self._allowed is not None:
+            self.tokens = few_tokens(self._allowed(), self.width // _FEW)
         if self.tokens is None:
             return forward(hidden)
         weight, bias = self.embedding.weight, self.embedding.bias

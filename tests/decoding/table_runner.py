@@ -74,8 +74,6 @@ class TableRunner:
             tokens.extend(piece.tokens)
             if piece.parents is not None:
                 self._trees[piece.sequence] = piece
-        if allowed is not None:
-            allowed()
         values = torch.stack(rows) if rows else torch.empty((0, self.width))  # (R, V)
         return Logits(values)
 

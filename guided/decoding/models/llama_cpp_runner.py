@@ -176,8 +176,6 @@ class LlamaCppRunner:
             raise
         finally:
             self._context.rows.clear()
-        if allowed is not None:
-            allowed()
         return Logits(values)
 
     def keep(self, sequence: int, path: Sequence[int]) -> None:

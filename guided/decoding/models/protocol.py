@@ -140,9 +140,9 @@ class Runner(Protocol):
 
         Args:
             pieces: of different sequences.
-            allowed: called once, when the body of the model has run and before its head; gives one
-                entry for each row of logits. Where the ids of all rows together are few, only these
-                columns of the head are computed.
+            allowed: called once by a runner that can leave out columns of the head, when the body
+                of the model has run and before its head; gives one entry for each row of logits.
+                Where the ids of all rows together are few, only these columns are computed.
 
         Raises:
             OutOfPages: the cache has no room for them; nothing has changed.

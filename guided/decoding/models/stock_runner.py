@@ -108,8 +108,6 @@ class StockRunner:
         for piece in pieces:
             state = self._states[piece.sequence]
             rows.append(self._append(state, piece.tokens, piece.logits))
-        if allowed is not None:
-            allowed()
         return Logits(torch.cat(rows))
 
     def keep(self, sequence: int, path: Sequence[int]) -> None:

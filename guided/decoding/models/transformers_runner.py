@@ -157,8 +157,6 @@ class TransformersRunner:
         if rows is None and self._graphs is not None:
             values = self._graphs.run(batch)
             if values is not None:
-                if allowed is not None:
-                    allowed()
                 return Logits(values.clone())
         # The head last, as it is a linear layer too and goes on to what it finds.
         steps = self._linears.step(), self._fused.step(), self._head.step(rows, allowed)
@@ -166,8 +164,6 @@ class TransformersRunner:
             logits = self._run_network(batch)  # (R, n)
         if head.was_called:
             return Logits(logits, head.tokens)
-        if allowed is not None:
-            allowed()
         return Logits(logits if rows is None else logits.index_select(0, rows.to(logits.device)))
 
     def _run_network(self, batch: Batch) -> Tensor:
