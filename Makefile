@@ -56,7 +56,7 @@ lint: build
 	$(BIN)/ruff format --check .
 	$(BIN)/ruff check .
 	$(BIN)/mypy
-	$(BIN)/clang-format --dry-run -Werror $(CORE_SOURCES)
+	$(BIN)/clang-format --dry-run -Werror $(CORE_SOURCES) $(wildcard tests/fuzz/*.cpp tests/fuzz/*.h)
 
 $(DOCS_INSTALLED): $(INSTALLED)
 	$(PIP) install -q -c constraints.txt --no-build-isolation -e ".[docs]"

@@ -199,3 +199,15 @@ def test_the_cliffs_benchmark_runs_as_a_script(byte_tokenizer: Path) -> None:
 def test_the_text_of_each_cliff_fits_its_schema() -> None:
     for cliff in CLIFFS:
         assert jsonschema_rs.is_valid(cliff.schema("x"), json.loads(cliff.text())), cliff
+
+
+def test_the_tools_benchmark_runs_as_a_script(byte_tokenizer: Path) -> None:
+    command = [sys.executable, str(ROOT / "tests" / "bench" / "bench_tools.py")]
+    options = ["--tokenizer", str(byte_tokenizer), "--repeats", "1", "--counts", "1,2"]
+    ran = subprocess.run(
+        [*command, *options, "--formats", "hermes"], capture_output=True, text=True, timeout=120
+    )
+    assert ran.returncode == 0, ran.stderr
+    result = json.loads(ran.stdout)
+    assert [row["tools"] for row in result["rows"]] == [1, 2]
+    assert result["fresh"]["ms"] > result["rows"][0]["ms"] > 0
