@@ -173,32 +173,33 @@ class Grammar(TaggedGrammars, ComposedGrammars, GrammarValue):
             schema = type_adapter(schema)
             read = partial(read_value, schema)
 
-        def make() -> Grammar:
-            compiled = compile_schema(
-                schema,
-                whitespace=whitespace,
-                property_order=property_order,
-                escapes=escapes,
-                formats=formats,
-                unsupported=unsupported,
-                registry=registry,
-            )
-            return cls(
-                compiled.arena,
-                compiled.start,
-                kind="json_schema",
-                key=key,
-                read=read,
-                not_enforced=compiled.not_enforced,
-                unknown=compiled.unknown,
-            )
-
         key: Hashable = None
         if (content := content_of(schema)) is not None:
             options = (whitespace, property_order, escapes, formats, unsupported)
             documents = None if registry is None else Identity(registry)
             key = ("json_schema", content, options, documents)
-        return make() if key is None else _grammars.get(key, make)
+            kept = _grammars.find(key)
+            if kept is not None:
+                return kept
+        compiled = compile_schema(
+            schema,
+            whitespace=whitespace,
+            property_order=property_order,
+            escapes=escapes,
+            formats=formats,
+            unsupported=unsupported,
+            registry=registry,
+        )
+        grammar = cls(
+            compiled.arena,
+            compiled.start,
+            kind="json_schema",
+            key=key,
+            read=read,
+            not_enforced=compiled.not_enforced,
+            unknown=compiled.unknown,
+        )
+        return grammar if key is None else _grammars.keep(key, grammar)
 
     @classmethod
     def from_choices(cls, choices: Iterable[str]) -> Grammar:
@@ -386,24 +387,26 @@ class Grammar(TaggedGrammars, ComposedGrammars, GrammarValue):
                 " make one by Vocabulary.from_tokenizer or Vocabulary.from_tokens"
             )
 
-        def make() -> Automaton:
-            nodes = self._nodes
-            arena = define_tokens(nodes.arena, nodes.late, vocabulary)
-            try:
-                return Automaton.build(
-                    arena, nodes.start, vocabulary, max_heads=max_heads, max_bytes=max_bytes
-                )
-            except GrammarError:
-                if self.kind != "regex":
-                    raise
-                raise GrammarError(
-                    "no text matches the pattern",
-                    mend="one part of it excludes another, or looks for text before the beginning"
-                    " or after the end; change that part",
-                ) from None
-
         automata: Kept[Hashable, Automaton] = vocabulary.kept(_new_automata)
-        return automata.get((self._part, max_heads, max_bytes), make)
+        key = (self._part, max_heads, max_bytes)
+        kept = automata.find(key)
+        if kept is not None:
+            return kept
+        nodes = self._nodes
+        arena = define_tokens(nodes.arena, nodes.late, vocabulary)
+        try:
+            made = Automaton.build(
+                arena, nodes.start, vocabulary, max_heads=max_heads, max_bytes=max_bytes
+            )
+        except GrammarError:
+            if self.kind != "regex":
+                raise
+            raise GrammarError(
+                "no text matches the pattern",
+                mend="one part of it excludes another, or looks for text before the beginning"
+                " or after the end; change that part",
+            ) from None
+        return automata.keep(key, made)
 
     def read(self, text: str) -> Any:
         """Return the value of a text that fits: what it is read as in `Result.value`.

@@ -40,12 +40,19 @@ class Kept(Generic[Key, Value]):
         It is made outside the lock, so a slow one keeps nobody waiting; of two threads that make
         the same, the first gives it to both.
         """
+        kept = self.find(key)
+        return self.keep(key, make()) if kept is None else kept
+
+    def find(self, key: Key) -> Value | None:
+        """Return the value of `key`, None if it is not kept."""
         with self._lock:
             kept = self._values.get(key)
             if kept is not None:
                 self._values.move_to_end(key)
-                return kept
-        made = make()
+        return kept
+
+    def keep(self, key: Key, made: Value) -> Value:
+        """Keep a value, and return it; or the one that was kept under this key meanwhile."""
         dropped = None  # freed when the lock is
         with self._lock:
             value = self._values.setdefault(key, made)
