@@ -161,10 +161,9 @@ class Reader:
 
     def meet(self, a: Shape, b: Shape, at: Subschema, tokens: tuple[str | int, ...]) -> Shape:
         """Return what two shapes both allow, see `algebra.intersect`."""
-        if a is ANYTHING:
-            return b
+        # What most schemas need takes no look at what is empty: a type beside a list of texts.
         if a is _TEXTS and b.strings and not (b.simple or b.numbers or b.arrays or b.objects):
-            return b  # as where a type stands beside texts listed
+            return b
         return intersect(a, b, at, tokens, self.emptiness)
 
     def is_void(self, child: Child) -> bool:
