@@ -687,12 +687,11 @@ void Arena::define(uint32_t rule_node, uint32_t body) {
     r.body = body;
 }
 
-uint32_t Arena::check_operand(uint32_t node) const {
+void Arena::check_operand(uint32_t node) const {
     if (!nodes_[check(node)].is_operand())
         throw std::invalid_argument(
             "both(), minus() and lexeme() take regular operands: no rules, tokens, lexemes or host"
             " names");
-    return node;
 }
 
 uint32_t Arena::both(uint32_t a, uint32_t b) {

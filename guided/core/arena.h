@@ -152,7 +152,7 @@ class Arena {
     uint32_t add_text(std::string_view text);
     template <class F>
     void each_part(const Node& n, const void* payload, F&& f) const;
-    uint32_t check_operand(uint32_t node) const;  // throws std::invalid_argument
+    void check_operand(uint32_t node) const;  // throws std::invalid_argument
     uint32_t cons(uint32_t first, uint32_t rest);
     void flatten_choice(std::span<const uint32_t> nodes, std::vector<uint32_t>& out) const;
     void merge_classes(std::vector<uint32_t>& options);

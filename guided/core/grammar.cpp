@@ -164,7 +164,7 @@ void ClosedGrammar::fixpoint(std::vector<uint8_t>& marks, Holds&& holds) {
 // Something matches a record, as far as that is known of its parts.
 bool ClosedGrammar::is_possible(uint32_t node, const std::vector<uint8_t>& productive,
                                 const Oracle& oracle) {
-    if (plainly_matches(arena_.words(arena_[node]), productive)) return true;
+    if (is_plainly_possible(arena_.words(arena_[node]), productive)) return true;
     Record record(arena_, node, [&](uint32_t child) { return productive[child]; });
     if (record.may_run_short())
         record.check_texts([&](uint32_t m, const Progress&, size_t most) {

@@ -11,11 +11,6 @@
 #include "layers/parallel.h"
 #include "layers/vectors.h"
 
-#ifndef GUIDED_HAS_VECTORS
-#define GUIDED_INLINE inline
-#define GUIDED_INLINED
-#endif
-
 namespace guided {
 namespace {
 

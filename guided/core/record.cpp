@@ -58,7 +58,7 @@ RecordParts take_apart(const Arena& arena, uint32_t node) {
     return p;
 }
 
-bool plainly_matches(std::span<const uint32_t> w, const std::vector<uint8_t>& productive) {
+bool is_plainly_possible(std::span<const uint32_t> w, const std::vector<uint8_t>& productive) {
     bool in_turn = w[5] == RecordParts::kEach, bounded = w[6] > 0 || w[7] != kNone || w[8] > 0;
     if (in_turn || bounded) return false;
     size_t at = 9;

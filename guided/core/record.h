@@ -120,7 +120,7 @@ void for_each_node(std::span<const uint32_t> words, F&& f) {
 
 // It takes no more than a look at the words to see that something matches a record: nothing is
 // counted or owed, and something matches each of its nodes. What false means is for Record to say.
-bool plainly_matches(std::span<const uint32_t> words, const std::vector<uint8_t>& productive);
+bool is_plainly_possible(std::span<const uint32_t> words, const std::vector<uint8_t>& productive);
 
 // What was written so far. As words (they are interned): node, chain, members, next slot, counts,
 // used slots as bits.

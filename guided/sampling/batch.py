@@ -45,19 +45,13 @@ def best_tokens(logits: Tensor, tokens: Tensor | None = None) -> list[int | None
         for all rows together.
     """
     if is_native(logits):
-        found = find_largest(
-            logits.data_ptr(),
-            NATIVE_DTYPES[logits.dtype],
-            len(logits),
-            logits.shape[1],
-            logits.stride(0),
-            torch.get_num_threads(),
-        )
-        if tokens is None:
-            return [None if place < 0 else place for place in found]
-        ids = tokens[torch.tensor(found).clamp(min=0)].tolist()
-        return [None if place < 0 else id_ for place, id_ in zip(found, ids, strict=True)]
-    top, places = logits.max(dim=-1)  # (R,) both; NaN counts as the largest
-    chosen = places if tokens is None else tokens[places]
-    rows = torch.stack([chosen, top.isfinite().long()]).tolist()
-    return [id_ if is_finite else None for id_, is_finite in zip(*rows, strict=True)]
+        (rows, width), kind = logits.shape, NATIVE_DTYPES[logits.dtype]
+        threads = torch.get_num_threads()
+        found = find_largest(logits.data_ptr(), kind, rows, width, logits.stride(0), threads)
+        places = torch.tensor(found, dtype=torch.int64)  # (R,), -1 where the maximum is not finite
+    else:
+        top, places = logits.max(dim=-1)  # (R,) both; NaN counts as the largest
+        places = torch.where(top.isfinite(), places, -1)
+    if tokens is not None:
+        places = torch.where(places < 0, -1, tokens[places])
+    return [None if place < 0 else place for place in places.tolist()]

@@ -96,10 +96,7 @@ def main(arguments: Sequence[str] | None = None) -> None:
                     named = dict(zip(("sequences", "cached", "new"), case, strict=True))
                     rows.append({"dtype": name, "kv_dtype": kv_dtype, **named, **times})
     results = {
-        "benchmark": "attention",
-        "commit": record.commit(),
-        "hardware": record.hardware(),
-        "versions": record.versions(["torch"]),
+        **record.about("attention", ["torch"]),
         "rows": rows,
     }
     print(json.dumps(results))

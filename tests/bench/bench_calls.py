@@ -233,10 +233,7 @@ def main(arguments: Sequence[str] | None = None) -> None:
     names = ("name", "unit", "min", "median", "p99", "target")
     print(table(names, [[row[name] for name in names] for row in rows]), file=sys.stderr)
     results = {
-        "benchmark": "calls",
-        "commit": record.commit(),
-        "hardware": record.hardware(),
-        "versions": record.versions(["llguidance", "xgrammar", "torch", "transformers"]),
+        **record.about("calls", ["llguidance", "xgrammar", "torch", "transformers"]),
         "sizes": {"vocabulary": vocabulary.size, "tokens": len(tokens), "batch": BATCH},
         "tokenizer": Path(options.tokenizer).name,
         "failures": [],

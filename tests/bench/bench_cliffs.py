@@ -328,10 +328,7 @@ def main(arguments: Sequence[str] | None = None) -> None:
         if "failure" not in row and row["first_mask_ms"]["max"] > TARGET_MS
     ]
     results = {
-        "benchmark": "cliffs",
-        "commit": record.commit(),
-        "hardware": record.hardware(),
-        "versions": record.versions(["torch", "transformers"]),
+        **record.about("cliffs", ["torch", "transformers"]),
         "sizes": {"vocabulary": vocabulary.size, "repeats": options.repeats},
         "tokenizer": Path(options.tokenizer).name,
         "target_ms": TARGET_MS,

@@ -260,10 +260,7 @@ def main(arguments: Sequence[str] | None = None) -> None:
     print(draw(rows), file=sys.stderr)
     keys = ("tokens", "length", "longest", "repeats", "threads", "seed")
     results = {
-        "benchmark": "decode",
-        "commit": record.commit(),
-        "hardware": record.hardware(),
-        "versions": record.versions(PACKAGES),
+        **record.about("decode", PACKAGES),
         "sizes": {key: getattr(options, key) for key in keys},
         "model": Path(options.model).name if options.model else "the default model",
         "cases": [asdict(case) for case in cases],

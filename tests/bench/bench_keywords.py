@@ -132,10 +132,7 @@ def main(arguments: Sequence[str] | None = None) -> None:
     else:
         print(drawn, file=sys.stderr, flush=True)
     result = {
-        "benchmark": "keywords",
-        "commit": record.commit(),
-        "hardware": record.hardware(),
-        "versions": record.versions(PACKAGES),
+        **record.about("keywords", PACKAGES),
         "sizes": {
             "keywords": len(cases),
             "texts": sum(len(case.fit) + len(case.unfit) for case in cases),

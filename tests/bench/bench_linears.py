@@ -68,10 +68,7 @@ def main(arguments: Sequence[str] | None = None) -> None:
                 times = measure(weights, count, options.repeats)
                 rows.append({"dtype": dtype, "rows": count, **times})
     results = {
-        "benchmark": "linears",
-        "commit": record.commit(),
-        "hardware": record.hardware(),
-        "versions": record.versions(["torch"]),
+        **record.about("linears", ["torch"]),
         "rows": rows,
     }
     print(json.dumps(results))

@@ -164,10 +164,7 @@ def measure(options: argparse.Namespace) -> dict[str, Any]:
         filled = take_turns(start(options, None), batches, limit, options.seed)
         add_batches(engines, filled)
     return {
-        "benchmark": "masks",
-        "commit": record.commit(),
-        "hardware": record.hardware(),
-        "versions": record.versions(["llguidance", "xgrammar", "torch", "transformers"]),
+        **record.about("masks", ["llguidance", "xgrammar", "torch", "transformers"]),
         "sizes": {
             "vocabulary": width(tokenizer),
             "schemas": len(cases),

@@ -245,10 +245,7 @@ def main(arguments: Sequence[str] | None = None) -> None:
     ]
     print(table(head, cells), file=sys.stderr)
     results = {
-        "benchmark": "processors",
-        "commit": record.commit(),
-        "hardware": record.hardware(),
-        "versions": record.versions(["llguidance", "xgrammar", "torch", "transformers"]),
+        **record.about("processors", ["llguidance", "xgrammar", "torch", "transformers"]),
         "sizes": {"vocabulary": width, "tokens": options.tokens, "repeats": options.repeats},
         "network": "tiny" if options.tokenizer else "the default model",
         "failures": [[row["engine"], row["failure"]] for row in rows if row["failure"]],

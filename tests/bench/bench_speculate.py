@@ -384,10 +384,7 @@ def main(arguments: Sequence[str] | None = None) -> None:
         rows += found
         print(draw(found), file=sys.stderr)
     results = {
-        "benchmark": "speculate",
-        "commit": record.commit(),
-        "hardware": record.hardware(),
-        "versions": record.versions(PACKAGES),
+        **record.about("speculate", PACKAGES),
         "sizes": {key: getattr(options, key) for key in ("tasks", "tokens", "free")},
         "rows": rows,
     }

@@ -95,10 +95,7 @@ def main(arguments: Sequence[str] | None = None) -> None:
         for _ in range(3)
     ]
     results = {
-        "benchmark": "tools",
-        "commit": record.commit(),
-        "hardware": record.hardware(),
-        "versions": record.versions(["transformers"]),
+        **record.about("tools", ["transformers"]),
         "fresh": {"format": formats[0], "tools": counts[-1], "ms": round(median(fresh), 2)},
         "rows": rows,
     }

@@ -14,6 +14,16 @@ import guided
 ROOT = Path(__file__).parents[2]
 
 
+def about(benchmark: str, packages: Iterable[str]) -> dict[str, object]:
+    """Return what the results of a benchmark begin with."""
+    return {
+        "benchmark": benchmark,
+        "commit": commit(),
+        "hardware": hardware(),
+        "versions": versions(packages),
+    }
+
+
 def commit() -> str:
     """Return the commit of this tree, with `-dirty` where it was changed since."""
     command = ["git", "-C", str(ROOT), "describe", "--always", "--dirty", "--exclude=*"]

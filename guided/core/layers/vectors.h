@@ -176,4 +176,8 @@ inline bool has_256() {
 
 }  // namespace guided
 
+#else  // other processors and compilers
+
+#define GUIDED_INLINE inline
+
 #endif

@@ -38,7 +38,6 @@ from guided.text.json_schema.keywords.one_of_negation import parts_of_one_of, wi
 from guided.text.json_schema.shapes.children import place
 from guided.text.json_schema.shapes.shape import (
     ANYTHING,
-    OF_TYPE,
     Child,
     Either,
     Negated,
@@ -49,7 +48,6 @@ from guided.text.json_schema.shapes.shape import (
 from guided.text.json_schema.strings.plain_texts import Texts
 
 _REFERENCE_ONLY = ANNOTATIONS | {"$ref"}
-_TEXTS = OF_TYPE["string"]
 _NOT_ONLY = ANNOTATIONS | {"not"}
 
 # Those that tell alternatives apart come first.
@@ -161,9 +159,6 @@ class Reader:
 
     def meet(self, a: Shape, b: Shape, at: Subschema, tokens: tuple[str | int, ...]) -> Shape:
         """Return what two shapes both allow, see `algebra.intersect`."""
-        # What most schemas need takes no look at what is empty: a type beside a list of texts.
-        if a is _TEXTS and b.strings and not (b.simple or b.numbers or b.arrays or b.objects):
-            return b
         return intersect(a, b, at, tokens, self.emptiness)
 
     def is_void(self, child: Child) -> bool:
