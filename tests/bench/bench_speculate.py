@@ -3,8 +3,9 @@
 Tool calls and extractions, greedy, each prompt under a grammar of its own: the sources of drafts of
 guided one by one and together, next to guided without drafts and to transformers' `generate` with
 llguidance's logits processor; the same on a GGUF file next to llama.cpp under its own grammar. All
-run in one process and take turns prompt by prompt, so that a slow minute is slow for all. Prints
-one JSON line, and a table on standard error. See docs/benchmarks.md.
+run in one process and take turns prompt by prompt, so that a slow minute is slow for all. Writing
+is all but the forward that reads the prompt, which no draft makes quicker. Prints one JSON line,
+and a table on standard error. See docs/benchmarks.md.
 """
 
 from __future__ import annotations
@@ -31,6 +32,7 @@ from tests.bench.summary import table  # noqa: E402
 
 PACKAGES = ("torch", "transformers", "llguidance", "llama-cpp-python")
 SOURCES = ("off", "forced", "prompt", "states", "lookahead", "layers", "auto")
+ALL, WRITING = "tokens_per_second", "writing_tokens_per_second"
 MEMORY = 256 << 20  # bytes of cache of each engine
 
 
@@ -47,9 +49,16 @@ Write: TypeAlias = Callable[[Sequence[Task], int, "Sum"], None]
 
 @dataclass(slots=True)
 class Sum:
-    """What a contestant did in all tasks."""
+    """What a contestant did in all tasks.
+
+    Attributes:
+        seconds: from the prompt to the end of the text.
+        prompt_seconds: of these, the forward that reads the prompt.
+        drafts: tokens by the source that guessed them, and how many of them were accepted.
+    """
 
     seconds: float = 0.0
+    prompt_seconds: float = 0.0
     tokens: int = 0
     forwards: int = 0
     texts: list[list[int]] = field(default_factory=list)
@@ -124,6 +133,7 @@ class Ours:
         self.engine.run()
         results = [request.result() for request in requests]
         total.seconds += perf_counter() - start
+        total.prompt_seconds += max(result.stats.prefill_seconds for result in results)
         total.tokens += sum(len(result.tokens) for result in results)
         total.forwards += max(result.stats.forwards for result in results)
         total.texts += [result.tokens for result in results]
@@ -150,7 +160,7 @@ class Stock(StockLlguidance):
     def run(self, tasks: Sequence[Task], tokens: int, total: Sum) -> None:  # type: ignore[override]
         start = perf_counter()
         inputs = self.tokenizer([task.prompt for task in tasks], return_tensors="pt", padding=True)
-        processors = [] if tasks[0].schema is None else [self.process(tasks)]
+        processors = [] if tasks[0].schema is None else [self.process(tasks, total)]
         with self.torch.inference_mode():
             found = self.network.generate(
                 **inputs,
@@ -169,21 +179,24 @@ class Stock(StockLlguidance):
         total.forwards += found.shape[1] - length
         total.texts += texts
 
-    def process(self, tasks: Sequence[Task]) -> Callable[[Any, Any], Any]:
+    def process(self, tasks: Sequence[Task], total: Sum) -> Callable[[Any, Any], Any]:
         """A logits processor for a batch under several grammars."""
         matchers = []
         for task in tasks:
             matchers.append(self.matcher(stock_grammar(task)))
         mask = self.masks.allocate_token_bitmask(len(matchers), self.width)
         is_first = True
+        start = perf_counter()
 
         def process(ids: Any, scores: Any) -> Any:
             nonlocal is_first
-            if not is_first:
+            if is_first:
+                total.prompt_seconds += perf_counter() - start
+                is_first = False
+            else:
                 for matcher, token in zip(matchers, ids[:, -1].tolist(), strict=True):
                     if not matcher.is_stopped():
                         matcher.consume_token(token)
-            is_first = False
             for row, matcher in enumerate(matchers):
                 self.masks.fill_next_token_bitmask(matcher, mask, row)
             self.masks.apply_token_bitmask_inplace(scores, mask)
@@ -245,7 +258,10 @@ class Llama(LlamaCpp):
         written: list[int] = []
         while len(written) < tokens:
             self.fill(batch, rows)
+            begin = perf_counter()
             self.decode(context, batch)
+            if not written:
+                total.prompt_seconds += perf_counter() - begin
             total.forwards += 1
             token = llama.llama_sampler_sample(sampler, context, -1)
             if llama.llama_vocab_is_eog(self.vocab, token):
@@ -295,7 +311,8 @@ def measure(part: Part, tokens: int) -> list[dict[str, Any]]:
                 "part": part.name,
                 "drafts": name,
                 "tokens": total.tokens,
-                "tokens_per_second": total.tokens / total.seconds,
+                ALL: total.tokens / total.seconds,
+                WRITING: total.tokens / (total.seconds - total.prompt_seconds),
                 "tokens_per_forward": total.tokens / total.forwards,
                 "same_as_off": same,
                 "texts": len(total.texts),
@@ -306,21 +323,26 @@ def measure(part: Part, tokens: int) -> list[dict[str, Any]]:
 
 
 def draw(rows: Sequence[dict[str, Any]]) -> str:
-    head = ["part", "drafts", "tokens/s", "to stock", "to off", "tokens/forward", "same as off"]
+    head = ["part", "drafts", "tokens/s", "to stock", "to off", "writing tokens/s", "to stock",
+            "tokens/forward", "same as off"]  # fmt: skip
     lines = []
     for row in rows:
-        beside = {other["drafts"]: other for other in rows if other["part"] == row["part"]}
-        speed = row["tokens_per_second"]
-        ratios = [
-            round(speed / beside[name]["tokens_per_second"], 2) if name in beside else None
-            for name in ("stock", "off")
-        ]
         same = None if row["same_as_off"] is None else f"{row['same_as_off']} of {row['texts']}"
         lines.append([
-            row["part"], row["drafts"], round(speed, 1), *ratios,
+            row["part"], row["drafts"],
+            round(row[ALL], 1), ratio(rows, row, ALL, "stock"), ratio(rows, row, ALL, "off"),
+            round(row[WRITING], 1), ratio(rows, row, WRITING, "stock"),
             round(row["tokens_per_forward"], 2), same,
         ])  # fmt: skip
     return table(head, lines)
+
+
+def ratio(rows: Sequence[dict[str, Any]], row: dict[str, Any], speed: str, to: str) -> float | None:
+    """Divide a speed of a row by that of another contestant in its part, if it is there."""
+    for other in rows:
+        if (other["part"], other["drafts"]) == (row["part"], to):
+            return round(float(row[speed] / other[speed]), 2)
+    return None
 
 
 def cut(tasks: Sequence[Task], size: int) -> list[Sequence[Task]]:
