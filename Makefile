@@ -8,6 +8,7 @@
 #   make tables     what the parsers of patterns are read from, after a change of their grammars, and
 #                   what IDNA says of code points
 #   make llama      installs what runs GGUF files; compiling it takes minutes
+#   make engines    the adapters' tests on the classes of vLLM and SGLang, without a GPU; 0.4 GB
 #   make nightly    the long random tests
 #   make sanitize   the tests under sanitizers, and a fuzz run of the core
 
@@ -23,9 +24,10 @@ INSTALLED := $(VENV)/installed
 BENCH_INSTALLED := $(VENV)/bench-installed
 LLAMA_INSTALLED := $(VENV)/llama-installed
 DOCS_INSTALLED := $(VENV)/docs-installed
+ENGINES := build/engines
 COMPILED := build/compiled
 
-.PHONY: build demo test lint docs bench bench-decode llama tables tokenizer-named nightly sanitize address thread fuzz clean
+.PHONY: build demo test lint docs bench bench-decode llama engines tables tokenizer-named nightly sanitize address thread fuzz clean
 build: $(COMPILED)
 
 $(BIN)/python:
@@ -86,6 +88,15 @@ $(LLAMA_INSTALLED): $(INSTALLED)
 	touch $@
 
 llama: build $(LLAMA_INSTALLED)
+
+$(ENGINES)/installed: tests/integrations/engines.txt $(INSTALLED)
+	$(PIP) install -q --upgrade --no-deps --target $(ENGINES) -r $<
+	touch $@
+
+# Each in a process of its own: SGLang changes transformers when it is imported.
+engines: build $(ENGINES)/installed
+	PYTHONPATH=$(ENGINES) $(BIN)/python -m pytest $(wildcard tests/integrations/test_vllm*.py)
+	PYTHONPATH=$(ENGINES) $(BIN)/python -m pytest tests/integrations/test_sglang.py
 
 tables: build
 	$(BIN)/python -c "from guided.text.regex.table_writer import main; main()"

@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from enum import Enum, auto
-from types import ModuleType
+from types import ModuleType, SimpleNamespace
 from typing import Any, NamedTuple
 
 import torch
@@ -59,7 +59,11 @@ def vllm_modules(tokenizer: object) -> dict[str, ModuleType]:
     tokenizers = ModuleType("vllm.tokenizers")
     vars(tokenizers).update(cached_tokenizer_from_config=lambda model_config: tokenizer)
     second = ModuleType("vllm.v1.worker.gpu.sample.logits_processor.interface")
-    vars(second).update(LogitsProcessor=SecondLogitsProcessor)
+    vars(second).update(
+        LogitsProcessor=SecondLogitsProcessor,
+        LogitsContext=SimpleNamespace,
+        LogitsProcRequestState=SimpleNamespace,
+    )
     names = ["vllm", "vllm.v1", "vllm.v1.sample"]
     parts = second.__name__.split(".")
     names += [".".join(parts[:count]) for count in range(3, len(parts))]

@@ -15,7 +15,7 @@ import torch
 from guided.decoding import Model
 from tests.decoding.tiny_model import VOCABULARY
 from tests.integrations import stand_ins
-from tests.integrations.stand_ins import GrammarRow, Registry, ServerArguments, bits
+from tests.integrations.stand_ins import GrammarRow, Registry, ServerArguments, allowed, bits
 
 INSTALLED = importlib.util.find_spec("sglang") is not None
 END = 1
@@ -218,7 +218,33 @@ def test_registering_makes_the_name_known_once(adapter: ModuleType, registry: Re
     assert backends["guided"] == adapter.GuidedGrammarBackend.create
 
 
-@pytest.mark.skipif(not INSTALLED, reason="SGLang is not installed: on restated classes only")
+@pytest.mark.skipif(not INSTALLED, reason="SGLang is not installed (make engines)")
+def test_a_request_goes_its_way_through_sglang(model: Model) -> None:
+    """Compiled in its thread, kept, copied for the next request, and applied by its mask."""
+    theirs: Any = importlib.import_module("sglang.srt.constrained.base_grammar_backend")
+    importlib.import_module("guided.integrations.sglang").register()
+    make = theirs.GRAMMAR_BACKEND_REGISTRY["guided"]
+    backend = make(ServerArguments(), model.tokenizer, VOCABULARY, {1})
+    key = ("regex", "x[yz]")
+    future, is_known = backend.get_cached_or_future_value(key, False)
+    assert not is_known
+    first = future.result()
+    backend.set_cache(key, first)
+    second, is_known = backend.get_cached_or_future_value(key, False)
+    assert is_known
+    x, y, z = (ids(model, letter)[0] for letter in "xyz")
+    second.accept_token(x)
+    mask = first.allocate_vocab_mask(VOCABULARY, 3, "cpu")
+    rows = [theirs.GrammarRow(row=0, grammar=first), theirs.GrammarRow(row=2, grammar=second)]
+    first.fill_vocab_mask_batched(rows, mask)
+    logits = torch.zeros(3, VOCABULARY)
+    theirs.GrammarMask(first, first.move_vocab_mask(mask, "cpu")).apply(logits)
+    assert allowed(logits) == [[x], list(range(VOCABULARY)), sorted([y, z])]
+    refused, _ = backend.get_cached_or_future_value(("regex", "("), False)
+    assert "unbalanced parenthesis" in refused.result().error_message
+
+
+@pytest.mark.skipif(not INSTALLED, reason="SGLang is not installed (make engines)")
 def test_all_that_sglang_asks_of_a_grammar_is_there() -> None:
     theirs: Any = importlib.import_module("sglang.srt.constrained.base_grammar_backend")
     ours: Any = importlib.import_module("guided.integrations.sglang").GuidedGrammar

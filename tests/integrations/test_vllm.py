@@ -303,7 +303,7 @@ def test_the_vocabulary_is_that_of_the_model(model: Model, monkeypatch: pytest.M
     assert (vocabulary.size, sorted(vocabulary.eos)) == (VOCABULARY, [1, 2])
 
 
-@pytest.mark.skipif(not INSTALLED, reason="vLLM is not installed: on restated classes only")
+@pytest.mark.skipif(not INSTALLED, reason="vLLM is not installed (make engines)")
 def test_nothing_that_vllm_wants_is_left_out() -> None:
     processors: Any = importlib.import_module("vllm.v1.sample.logits_processor")
     ours: Any = importlib.import_module("guided.integrations.vllm").GuidedLogitsProcessor

@@ -28,11 +28,14 @@ EVERYTHING = list(range(VOCABULARY))
 SLOTS, LENGTH = 6, 64
 
 
-@pytest.fixture
-def adapter(model: Model, monkeypatch: pytest.MonkeyPatch) -> Iterator[ModuleType]:
-    """The module, on classes that are restated here."""
-    for name, module in stand_ins.vllm_modules(model.tokenizer).items():
-        monkeypatch.setitem(sys.modules, name, module)
+@pytest.fixture(params=["restated", "installed"] if INSTALLED else ["restated"])
+def adapter(
+    request: pytest.FixtureRequest, model: Model, monkeypatch: pytest.MonkeyPatch
+) -> Iterator[ModuleType]:
+    """The module, on classes that are restated here, or on those of vLLM."""
+    if request.param == "restated":
+        for name, module in stand_ins.vllm_modules(model.tokenizer).items():
+            monkeypatch.setitem(sys.modules, name, module)
     name = "guided.integrations.vllm_second_runner"
     monkeypatch.delitem(sys.modules, name, raising=False)
     yield importlib.import_module(name)
@@ -43,19 +46,22 @@ class Runner:
     """Slots with prompts and outputs as vLLM keeps them, and the layout of a step."""
 
     def __init__(self, adapter: ModuleType) -> None:
+        self.names: Any = importlib.import_module(RUNNER)
         self.tokens = torch.full((SLOTS, LENGTH), 9)  # (slots, T)
         self.prompts = np.zeros(SLOTS, np.int32)
         self.written: dict[int, list[int]] = {}
-        states = SimpleNamespace(
+        states = self.names.LogitsProcRequestState(
+            device=self.tokens.device,
+            max_num_reqs=SLOTS,
+            vocab_size=VOCABULARY,
             all_token_ids=SimpleNamespace(gpu=self.tokens),
             prompt_len=SimpleNamespace(np=self.prompts),
+            prefill_len=None,
+            total_len=None,
         )
-        config = SimpleNamespace(
-            model_config=SimpleNamespace(
-                get_vocab_size=lambda: VOCABULARY, try_get_generation_config=dict
-            )
+        self.processor: Any = adapter.GuidedLogitsProcessor(
+            SimpleNamespace(model_config=None), states
         )
-        self.processor: Any = adapter.GuidedLogitsProcessor(config, states)
 
     def add(self, slot: int, constraint: object, prompt: int, output: Sequence[int] = ()) -> bool:
         self.prompts[slot] = prompt
@@ -81,12 +87,14 @@ class Runner:
         slots, offsets, tokens, positions = (
             torch.tensor(column, dtype=torch.int32) for column in zip(*rows, strict=True)
         )
-        context = SimpleNamespace(
+        context = self.names.LogitsContext(
             expanded_idx_mapping=slots,
+            idx_mapping=torch.tensor(list(drafts), dtype=torch.int32),
             expanded_local_pos=offsets,
             input_ids=tokens,
             pos=positions.long(),
             idx_mapping_np=np.array(list(drafts), np.int32),
+            seq_lens_upper_bound_np=None,
         )
         logits = torch.zeros(len(rows), VOCABULARY)
         assert self.processor.apply(logits, context) is logits
@@ -100,7 +108,8 @@ class Runner:
 
 
 @pytest.fixture
-def runner(adapter: ModuleType) -> Runner:
+def runner(adapter: ModuleType, model: Model, monkeypatch: pytest.MonkeyPatch) -> Runner:
+    monkeypatch.setattr(adapter, "read_vocabulary", lambda config: model.vocabulary)
     return Runner(adapter)
 
 
@@ -198,7 +207,9 @@ def test_many_steps_with_drafts_that_stand_or_fall(runner: Runner, model: Model)
     assert ended > 5
 
 
-@pytest.mark.skipif(not INSTALLED, reason="vLLM is not installed: on restated classes only")
-def test_nothing_that_vllm_wants_is_left_out() -> None:
-    ours: Any = importlib.import_module("guided.integrations.vllm_second_runner")
-    assert not inspect.isabstract(ours.GuidedLogitsProcessor)
+@pytest.mark.skipif(not INSTALLED, reason="vLLM is not installed (make engines)")
+def test_vllm_finds_the_processor_by_its_name_and_asks_for_nothing_else() -> None:
+    loader: Any = importlib.import_module("vllm.v1.worker.gpu.sample.logits_processor.loader")
+    name = "guided.integrations.vllm_second_runner:GuidedLogitsProcessor"
+    (found,) = loader._load_v2_logitsprocs([name])
+    assert not inspect.isabstract(found)
