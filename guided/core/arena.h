@@ -173,11 +173,4 @@ class Arena {
     uint32_t max_nodes_;
 };
 
-Hash128 hash_bytes(std::string_view bytes);
-
-// Decode the one code point that `bytes` spells; kNone if it is not exactly one, well-formed.
-uint32_t decode_one(std::string_view bytes);
-bool is_utf8(std::string_view bytes);
-std::string encode_utf8(uint32_t code_point);
-
 }  // namespace guided

@@ -5,6 +5,7 @@
 // '"' characters '"' is better left apart, so that the run in the middle is the same for all
 // strings, whatever their length.
 #include "automaton.h"
+#include "utf8.h"
 
 namespace guided {
 

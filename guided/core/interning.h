@@ -2,6 +2,7 @@
 // equally, and a vector whose elements never move (so that other threads may read while it grows).
 #pragma once
 
+#include <algorithm>
 #include <array>
 #include <atomic>
 #include <bit>
@@ -9,6 +10,7 @@
 #include <cstring>
 #include <memory>
 #include <span>
+#include <string_view>
 #include <utility>
 #include <vector>
 
@@ -64,6 +66,16 @@ inline Hash128 combine(Hash128 seed, Hash128 value) {
 }
 inline Hash128 combine(Hash128 seed, uint64_t value) {
     return combine(seed, Hash128{value, value ^ 0x5851f42d4c957f2dULL});
+}
+
+inline Hash128 hash_bytes(std::string_view bytes) {
+    Hash128 h{0x243f6a8885a308d3ULL, 0x13198a2e03707344ULL};
+    for (size_t i = 0; i < bytes.size(); i += 8) {
+        uint64_t word = 0;
+        std::memcpy(&word, bytes.data() + i, std::min<size_t>(8, bytes.size() - i));
+        h = combine(h, word);
+    }
+    return combine(h, bytes.size());
 }
 
 class ByteSet {

@@ -7,6 +7,7 @@
 #include "arena.h"
 #include "errors.h"
 #include "terminals.h"
+#include "utf8.h"
 
 namespace guided {
 

@@ -3,7 +3,7 @@
 #include <algorithm>
 #include <cctype>
 
-#include "utf8.h"
+#include "utf8_automaton.h"
 
 namespace guided {
 

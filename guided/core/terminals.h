@@ -24,7 +24,7 @@
 #include "hostnames.h"
 #include "interning.h"
 #include "machine.h"
-#include "utf8.h"
+#include "utf8_automaton.h"
 
 namespace guided {
 

@@ -2,7 +2,7 @@
 
 #include <algorithm>
 
-#include "utf8.h"
+#include "utf8_automaton.h"
 
 namespace guided {
 

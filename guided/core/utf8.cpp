@@ -1,89 +1,56 @@
 #include "utf8.h"
 
-#include <algorithm>
+#include "interning.h"
 
 namespace guided {
 
-// Cut a range of code points where the length of the encoding changes and where a continuation byte
-// does not run over all of 80..BF; what remains is a product of byte ranges (the method of RE2 and
-// of Rust's utf8-ranges).
-void Utf8Automaton::split(uint32_t low, uint32_t high, std::vector<Sequence>& out) {
-    for (uint32_t last : {0x7fu, 0x7ffu, 0xffffu}) {
-        if (low <= last && last < high) {
-            split(low, last, out);
-            split(last + 1, high, out);
-            return;
-        }
+namespace {
+
+// The length of the character at the front of `s`, 0 if it is not well-formed (Unicode 15, table
+// 3-7).
+size_t character_length(std::string_view s, uint32_t& code) {
+    auto at = [&](size_t i) { return static_cast<uint8_t>(s[i]); };
+    uint8_t lead = at(0);
+    if (lead < 0x80) {
+        code = lead;
+        return 1;
     }
-    for (int bits : {6, 12, 18}) {
-        uint32_t mask = (1u << bits) - 1;
-        if (high < 0x80 || (low & ~mask) == (high & ~mask)) continue;
-        if (low & mask) {
-            split(low, low | mask, out);
-            split((low | mask) + 1, high, out);
-            return;
-        }
-        if ((high & mask) != mask) {
-            split(low, (high & ~mask) - 1, out);
-            split(high & ~mask, high, out);
-            return;
-        }
+    size_t length = lead >= 0xf0 ? 4 : lead >= 0xe0 ? 3 : 2;
+    if (lead < 0xc2 || lead > 0xf4 || s.size() < length) return 0;
+    code = lead & (0x7f >> length);
+    for (size_t i = 1; i < length; ++i) {
+        if ((at(i) & 0xc0) != 0x80) return 0;
+        code = code << 6 | (at(i) & 0x3f);
     }
-    std::string first = encode_utf8(low), last = encode_utf8(high);
-    Sequence s{static_cast<uint8_t>(first.size()), {}, {}};
-    for (size_t i = 0; i < first.size(); ++i) {
-        s.low[i] = static_cast<uint8_t>(first[i]);
-        s.high[i] = static_cast<uint8_t>(last[i]);
-    }
-    out.push_back(s);
+    constexpr uint32_t kLeast[] = {0, 0, 0x80, 0x800, 0x10000};
+    if (code < kLeast[length] || code > 0x10ffff || (code >= 0xd800 && code <= 0xdfff)) return 0;
+    return length;
 }
 
-uint32_t Utf8Automaton::intern(std::vector<Edge> edges) {
-    std::vector<uint32_t> key;
-    for (const Edge& e : edges) {
-        key.push_back(uint32_t{e.low} << 8 | e.high);
-        key.push_back(e.target);
+}  // namespace
+
+uint32_t decode_one(std::string_view bytes) {
+    uint32_t code = 0;
+    if (bytes.empty() || character_length(bytes, code) != bytes.size()) return kNone;
+    return code;
+}
+
+bool is_utf8(std::string_view bytes) {
+    uint32_t code;
+    while (!bytes.empty()) {
+        size_t n = character_length(bytes, code);
+        if (n == 0) return false;
+        bytes.remove_prefix(n);
     }
-    auto [at, fresh] = known_.try_emplace(std::move(key), static_cast<uint32_t>(states_.size()));
-    if (fresh) states_.push_back(std::move(edges));
-    return at->second;
+    return true;
 }
 
-// Sequences come in order of code points, so those that share a byte at `depth` stand together.
-uint32_t Utf8Automaton::build(std::span<const Sequence> sequences, int depth) {
-    if (depth > 3) return kDone;  // no character is longer
-    std::vector<Edge> edges;
-    for (size_t i = 0; i < sequences.size();) {
-        const Sequence& s = sequences[i];
-        size_t end = i + 1;
-        while (end < sequences.size() && sequences[end].low[depth] == s.low[depth] &&
-               sequences[end].high[depth] == s.high[depth])
-            ++end;
-        uint32_t target =
-            depth + 1 >= s.length ? kDone : build(sequences.subspan(i, end - i), depth + 1);
-        if (!edges.empty() && edges.back().target == target &&
-            edges.back().high + 1 == s.low[depth])
-            edges.back().high = s.high[depth];
-        else edges.push_back({s.low[depth], s.high[depth], target});
-        i = end;
-    }
-    return intern(std::move(edges));
-}
-
-const AnyCharacter& AnyCharacter::instance() {
-    static const AnyCharacter made = [] {
-        AnyCharacter any;
-        const CodeRange all[] = {{0, 0xd7ff}, {0xe000, 0x10ffff}};  // surrogates are no characters
-        any.start = any.automaton.start(all);
-        return any;
-    }();
-    return made;
-}
-
-uint32_t Utf8Automaton::start(std::span<const CodeRange> ranges) {
-    std::vector<Sequence> sequences;
-    for (auto [low, high] : ranges) split(low, high, sequences);
-    return build(sequences, 0);
+std::string encode_utf8(uint32_t c) {
+    auto tail = [&](int shift) { return static_cast<char>(0x80 | (c >> shift & 0x3f)); };
+    if (c < 0x80) return {static_cast<char>(c)};
+    if (c < 0x800) return {static_cast<char>(0xc0 | c >> 6), tail(0)};
+    if (c < 0x10000) return {static_cast<char>(0xe0 | c >> 12), tail(6), tail(0)};
+    return {static_cast<char>(0xf0 | c >> 18), tail(12), tail(6), tail(0)};
 }
 
 }  // namespace guided

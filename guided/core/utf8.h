@@ -1,52 +1,17 @@
-// Sets of code points as automata over UTF-8 bytes.
+// Text as UTF-8: characters in bytes and back.
 #pragma once
 
 #include <algorithm>
-#include <map>
-#include <span>
+#include <cstdint>
+#include <string>
 #include <string_view>
-#include <vector>
-
-#include "arena.h"
 
 namespace guided {
 
-// One automaton for all classes of an arena: equal remainders are one state. State 0 is "done".
-class Utf8Automaton {
-  public:
-    static constexpr uint32_t kDone = 0;
-
-    struct Edge {
-        uint8_t low, high;
-        uint32_t target;
-    };
-
-    Utf8Automaton() { states_.emplace_back(); }
-
-    // The state from which exactly the characters in `ranges` (sorted, disjoint) are matched.
-    uint32_t start(std::span<const CodeRange> ranges);
-
-    std::span<const Edge> edges(uint32_t state) const { return states_[state]; }
-
-    // The state after `byte`; kNone if no character goes on so.
-    uint32_t step(uint32_t state, uint8_t byte) const {
-        for (const Edge& e : states_[state])
-            if (byte <= e.high) return byte >= e.low ? e.target : kNone;
-        return kNone;
-    }
-
-  private:
-    struct Sequence {  // of byte ranges, one to four
-        uint8_t length;
-        uint8_t low[4], high[4];
-    };
-    static void split(uint32_t low, uint32_t high, std::vector<Sequence>& out);
-    uint32_t build(std::span<const Sequence> sequences, int depth);
-    uint32_t intern(std::vector<Edge> edges);
-
-    std::vector<std::vector<Edge>> states_;
-    std::map<std::vector<uint32_t>, uint32_t> known_;
-};
+// Decode the one code point that `bytes` spells; kNone if it is not exactly one, well-formed.
+uint32_t decode_one(std::string_view bytes);
+bool is_utf8(std::string_view bytes);
+std::string encode_utf8(uint32_t code_point);
 
 // Characters that begin in `bytes`: all bytes but those that go on with one.
 inline bool begins_character(uint8_t byte) {
@@ -57,12 +22,5 @@ inline size_t count_characters(std::string_view bytes) {
         return begins_character(static_cast<uint8_t>(c));
     }));
 }
-
-// The automaton of any one character.
-struct AnyCharacter {
-    Utf8Automaton automaton;
-    uint32_t start;
-    static const AnyCharacter& instance();
-};
 
 }  // namespace guided

@@ -4,6 +4,7 @@
 #include <stdexcept>
 
 #include "utf8.h"
+#include "utf8_automaton.h"
 
 namespace guided {
 
