@@ -40,6 +40,13 @@ class Costs:
             weight = 0.5
         self._seconds[rows] = known + weight * (seconds - known)
 
+    def reaches(self, rows: int) -> bool:
+        """Whether a step of no more rows was noted: the cost of more rows can be told from there.
+
+        Of fewer rows nothing is known, and they must not be thought to cost as much.
+        """
+        return bool(self._rows) and self._rows[0] <= bucket(rows)
+
     def seconds(self, rows: int) -> float:
         """Estimate a step, from one that was noted at least."""
         rows = bucket(rows)
@@ -75,6 +82,11 @@ class Pace:
         wanted = jobs.bit_length()
         nearest = min(self._costs, key=lambda known: (abs(known - wanted), known))
         return self._costs[nearest].seconds(rows)
+
+    def knows(self, jobs: int, rows: int) -> bool:
+        """Whether it was measured what a step of so many rows takes, or one of fewer."""
+        known = self._costs.get(jobs.bit_length())
+        return known is not None and known.reaches(rows)
 
     def note_guess(self, source: str, kind: int, accepted: bool) -> None:
         """Learn whether a token of this source and class was accepted, its parent being so."""

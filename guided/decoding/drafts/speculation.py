@@ -18,7 +18,8 @@ MOST = 32  # tokens that one drafter is asked for
 # Steps without a guess after which one is made all the same, to see whether times have changed;
 # twice as many each time that it was in vain.
 PROBE, RAREST = 16, 512
-# After so many steps with guesses one is made without, to know what it would take.
+# After so many steps with guesses one is made without, to know what it would take; and before the
+# first one.
 CONTROL = 24
 
 
@@ -72,7 +73,7 @@ class Speculator:
             a tree for each, maybe an empty one.
         """
         trees = [DraftTree() for _ in jobs]
-        if self._busy >= CONTROL:
+        if self._busy >= CONTROL or not self.pace.knows(len(jobs), rows):
             self._busy = 0
             return trees
         left = [

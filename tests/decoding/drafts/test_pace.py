@@ -7,7 +7,10 @@ import pytest
 from guided.decoding.drafts.draft import Draft
 from guided.decoding.drafts.pace import Pace, bucket
 from guided.decoding.drafts.selection import best_count, select
+from guided.decoding.drafts.speculation import Speculator
 from guided.decoding.drafts.tree import DraftTree, cut
+from tests.decoding.drafts.asking import job_of
+from tests.decoding.simple_drafters import Scripted
 
 
 def pace_of(costs: dict[int, float], jobs: int = 1) -> Pace:
@@ -45,6 +48,31 @@ def test_batches_have_costs_of_their_own() -> None:
     pace.note_step(8, 8, 50.0)
     assert (pace.seconds(1, 8), pace.seconds(8, 8)) == (20.0, 50.0)
     assert pace.seconds(9, 8) == 50.0
+
+
+def test_what_fewer_rows_take_is_not_told_by_more() -> None:
+    """Else a batch whose first step was a large one takes all rows up to it for free."""
+    pace = pace_of({64: 0.5}, jobs=8)
+    assert [pace.knows(8, rows) for rows in (8, 64, 100)] == [False, True, True]
+    assert not pace.knows(1, 100)  # of other batches nothing was seen
+    pace.note_step(8, 8, 0.05)
+    assert pace.knows(8, 8)
+
+
+def test_no_step_has_guesses_before_one_without_is_known() -> None:
+    speculator = Speculator(pace_of({64: 0.5}, jobs=8))
+    drafter = Scripted(width=50, chain=True)
+    jobs = [job_of([1, 2, 3]) for _ in range(8)]
+    for job in jobs:
+        job.drafters = (drafter,)
+
+    def draft() -> int:
+        trees = speculator.draft(jobs, rows=8, budget=500, room=100, chains=False)
+        return sum(map(len, trees))
+
+    assert draft() == 0
+    speculator.pace.note_step(8, 8, 0.49)  # then many rows are worth it
+    assert draft() > 8
 
 
 def test_chances_follow_what_was_accepted() -> None:
