@@ -11,7 +11,8 @@
 #include <array>
 #include <cstddef>
 #include <thread>
-#include <vector>
+
+#include "threads.h"
 
 namespace guided {
 namespace {
@@ -112,12 +113,11 @@ void apply_mask(void* logits, DType dtype, int64_t batch, int64_t width, int64_t
     const int64_t count = thread_count(batch, width * element, threads);
     if (count == 1) return run(0, batch);
 
-    std::vector<std::jthread> workers;  // joined when it goes
-    workers.reserve(static_cast<size_t>(count - 1));
-    for (int64_t t = 1; t < count; ++t) {
-        workers.emplace_back(run, batch * t / count, batch * (t + 1) / count);
-    }
-    run(0, batch / count);
+    const auto parts = static_cast<size_t>(count);
+    share_work(parts, parts, [&](size_t part) {
+        const auto t = static_cast<int64_t>(part);
+        run(batch * t / count, batch * (t + 1) / count);
+    });
 }
 
 }  // namespace guided

@@ -1,11 +1,11 @@
 #include "matcher.h"
 
 #include <algorithm>
-#include <exception>
 #include <functional>
 #include <thread>
 
 #include "errors.h"
+#include "threads.h"
 
 namespace guided {
 
@@ -103,22 +103,7 @@ void fill_places(std::span<const Place> places, uint32_t* mask, size_t stride, i
         for (size_t i : unknown) fill(i);
         return;
     }
-    std::atomic<size_t> at{0};
-    std::exception_ptr failure;
-    std::mutex failure_mutex;
-    auto work = [&] {
-        try {
-            for (size_t k; (k = at.fetch_add(1)) < unknown.size();) fill(unknown[k]);
-        } catch (...) {
-            std::lock_guard lock(failure_mutex);
-            failure = std::current_exception();
-        }
-    };
-    std::vector<std::thread> pool;
-    for (size_t w = 1; w < workers; ++w) pool.emplace_back(work);
-    work();
-    for (auto& t : pool) t.join();
-    if (failure) std::rethrow_exception(failure);
+    share_work(unknown.size(), workers, [&](size_t k) { fill(unknown[k]); });
 }
 
 }  // namespace

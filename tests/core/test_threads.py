@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import os
 import random
+import subprocess
 import sys
 from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
@@ -138,3 +140,53 @@ def test_threads_survive_automata_that_are_full() -> None:
             done.result()
     # The last generation is smaller than all that was walked.
     assert automaton.stats()["bytes"] < 2 * 1_500_000
+
+
+STARVED = """
+import threading
+import numpy as np
+from guided import _core
+
+try:
+    threading.Thread(target=print).start()
+except RuntimeError:
+    pass
+else:
+    raise SystemExit("threads can be had here")
+
+vocabulary = _core.Vocabulary([bytes([byte]) for byte in range(128)] + [None], [128])
+matchers = []
+for byte in b"abcdefgh":
+    arena = _core.Arena()
+    matchers.append(_core.Matcher(_core.Automaton(arena, arena.literal(bytes([byte])), vocabulary)))
+mask = np.zeros((8, 5), np.int32)
+_core.fill_masks(matchers, mask, 2)
+assert mask.any(axis=1).all()
+
+logits = np.zeros((4, 1 << 20), np.float32)
+none = np.zeros((4, 1 << 15), np.int32)
+_core.apply_mask_cpu(
+    logits.ctypes.data, "float32", 4, 1 << 20, 1 << 20, none.ctypes.data, 1 << 15, 1 << 15, 4
+)
+assert (logits == -np.inf).all()
+print("done")
+"""
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="asks for stacks that Linux has no room for")
+def test_where_no_thread_can_be_had_the_caller_does_the_work() -> None:
+    import resource
+
+    def starve() -> None:
+        _, most = resource.getrlimit(resource.RLIMIT_STACK)
+        resource.setrlimit(resource.RLIMIT_STACK, (1 << 46, most))
+
+    found = subprocess.run(
+        [sys.executable, "-c", STARVED],
+        preexec_fn=starve,
+        env={**os.environ, "OPENBLAS_NUM_THREADS": "1"},  # numpy wants threads of its own
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    assert (found.stdout, found.returncode) == ("done\n", 0), found.stderr

@@ -473,7 +473,7 @@ void share(Call& call, std::vector<Head>& heads) {
             heads.push_back({first, static_cast<uint32_t>(call.items.size()) - first});
         }
     }
-    call.room = std::make_unique_for_overwrite<float[]>(room);
+    call.room.reset(new float[room]);
 }
 
 }  // namespace

@@ -26,7 +26,9 @@ struct Widened {
     }
 };
 
-// Two neighbours at a time, of bfloat16, added in float32 (AVX512-BF16).
+// Two neighbours at a time, of bfloat16, added in float32 (AVX512-BF16). Clang takes no such
+// instruction outside of functions that are compiled for it.
+#ifndef __clang__
 struct Paired {
     using Row = Brain;
     static constexpr int kLanes = 16, kStep = 32;
@@ -42,6 +44,7 @@ struct Paired {
         asm("vdpbf16ps %2, %1, %0" : "+v"(sums) : "v"(weights), "vm"(inputs));
     }
 };
+#endif
 
 template <typename Element, typename Row>
 struct Job {
@@ -148,9 +151,15 @@ GUIDED_FOR_512 void multiply_512(const Job<float, float>& job, size_t begin, siz
 GUIDED_FOR_512 void multiply_512(const Job<Brain, float>& job, size_t begin, size_t end) {
     multiply_span<Widened<16>, 3, 8>(job, begin, end);
 }
+#ifdef __clang__
+constexpr bool kHasPairs = false;
+void multiply_pairs(const Job<Brain, Brain>&, size_t, size_t) {}
+#else
+constexpr bool kHasPairs = true;
 GUIDED_FOR_512 void multiply_pairs(const Job<Brain, Brain>& job, size_t begin, size_t end) {
     multiply_span<Paired, 3, 8>(job, begin, end);
 }
+#endif
 GUIDED_FOR_256 void multiply_256(const Job<float, float>& job, size_t begin, size_t end) {
     multiply_span<Widened<8>, 2, 6>(job, begin, end);
 }
@@ -159,7 +168,7 @@ GUIDED_FOR_256 void multiply_256(const Job<Brain, float>& job, size_t begin, siz
 }
 
 bool has_pairs() {
-    static const bool has = has_512() && __builtin_cpu_supports("avx512bf16");
+    static const bool has = kHasPairs && has_512() && __builtin_cpu_supports("avx512bf16");
     return has;
 }
 
