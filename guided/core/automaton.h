@@ -43,6 +43,7 @@
 #include "recorded.h"
 #include "rows.h"
 #include "tables.h"
+#include "transitions.h"
 #include "vocabulary.h"
 
 namespace guided {
@@ -50,41 +51,6 @@ namespace guided {
 struct Limits {
     uint32_t max_heads = 10'000;
     size_t max_bytes = size_t{1} << 30;
-};
-
-// next[state, token], read without a lock while one writer adds.
-class Transitions {
-  public:
-    Transitions() { grow(); }
-    uint32_t find(uint32_t state, uint32_t token) const;
-    void insert(uint32_t state, uint32_t token, uint32_t to);
-    size_t size() const { return count_; }
-    size_t bytes() const { return bytes_; }
-    template <class F>
-    void for_each(F&& f) const {
-        const Table* t = current_.load(std::memory_order_acquire);
-        for (size_t i = 0; i <= t->mask; ++i)
-            if (uint64_t key = t->slots[i].key.load(std::memory_order_acquire))
-                f(static_cast<uint32_t>(key >> 32) - 1, static_cast<uint32_t>(key),
-                  t->slots[i].value.load());
-    }
-
-  private:
-    struct Slot {
-        std::atomic<uint64_t> key{0};
-        std::atomic<uint32_t> value{0};
-    };
-    struct Table {
-        size_t mask;
-        std::unique_ptr<Slot[]> slots;
-    };
-    static uint64_t key_of(uint32_t state, uint32_t token) {
-        return (uint64_t{state} + 1) << 32 | token;
-    }
-    void grow();
-    std::atomic<Table*> current_{nullptr};
-    std::vector<std::unique_ptr<Table>> all_;  // a reader may still be in an older one
-    size_t count_ = 0, bytes_ = 0;
 };
 
 class Machine : private Expander {
@@ -207,20 +173,26 @@ class Machine : private Expander {
     Record::Texts texts_of(const Record& r);
     bool is_unwritten(const Record& r, uint32_t chain, const std::string& value) const;
     bool takes(const Continuations::Frame& f, const std::string& value);
-    bool is_simple_text(const Head& head);
-    bool is_tabled_text(const Head& head);
     uint32_t intern_progress(const Record& record, const Progress& p);
     bool begin_record(uint32_t node, uint32_t& begin, uint32_t& progress) override;
     void pop_record(const Continuations::Frame& f, std::vector<Head>& heads) override;
     bool may_offer(const Record& r, const Progress& p, uint32_t member);
     uint32_t recorded_leaf(uint32_t key);
     template <class F>
-    void for_each_record(uint32_t cont, F&& f);
+    void for_each_record(uint32_t cont, F&& f) {
+        if (!conts().is_union(cont)) return f(cont);
+        auto members = conts().members(cont);
+        for (uint32_t one : std::vector<uint32_t>(members.begin(), members.end())) f(one);
+    }
     bool is_new(uint32_t cont, const std::string& value);
     uint32_t complete_recorded(uint32_t cont, uint32_t text);
     void step_recorded(const LeafInfo& info, Head head, uint8_t byte, std::vector<Head>& out);
     bool may_finish(const Head& head);
     ByteSet recorded_bytes(const Head& head);
+    // record_masks.cpp
+    bool is_simple_text(const Head& head);
+    bool is_tabled_text(const Head& head);
+    bool is_guess(const Head& head);
     bool may_be_excluded(const Head& head);
     // Tokens that the texts which must not be written rule out.
     struct Excluded {
@@ -230,6 +202,7 @@ class Machine : private Expander {
                                        // sorted
     };
     Excluded excluded(uint32_t trie_node, const Head& head, bool written_only);
+    bool recorded_key(uint32_t trie_node, const Head& head, uint32_t behind, Hash128& key);
     bool is_scarce(uint32_t cont, const std::string& value);
     struct Following {                    // texts that begin with some prefix
         bool any = false, ended = false;  // there are some; the prefix itself is one
@@ -528,8 +501,6 @@ class Machine : private Expander {
     void walk_exits(Table& table, uint32_t behind, Emit&& emit);
     const std::vector<std::pair<uint32_t, bool>>& exits_behind(uint32_t trie_node, const Head& head,
                                                                uint32_t behind, Table& table);
-    bool is_guess(const Head& head);
-    bool recorded_key(uint32_t trie_node, const Head& head, uint32_t behind, Hash128& key);
     void collect(uint32_t trie_node, size_t depth, size_t begin, size_t end, Mask& mask);
     bool collect_by_table(uint32_t trie_node, size_t depth, const Head& head, Mask& mask);
     bool collect_lexeme(uint32_t trie_node, size_t depth, const Head& head, Mask& mask);
