@@ -63,8 +63,8 @@ class Always(Pace):
         super().__init__()
         self.steps: dict[int, list[float]] = {}
 
-    def knows(self, jobs: int, rows: int) -> bool:
-        return True
+    def reach(self, jobs: int, rows: int) -> int:
+        return rows + 10**6
 
     def note_step(self, jobs: int, rows: int, seconds: float) -> None:
         self.steps.setdefault(rows, []).append(seconds)

@@ -17,8 +17,8 @@ from tests.decoding.table_runner import TableRunner
 class EagerPace(Pace):
     """Rows cost nothing, so every guess is checked."""
 
-    def knows(self, jobs: int, rows: int) -> bool:
-        return True
+    def reach(self, jobs: int, rows: int) -> int:
+        return rows + 10**6
 
     def seconds(self, jobs: int, rows: int) -> float:
         return 1.0

@@ -9,6 +9,8 @@ WEIGHT, FAR = 0.15, 3.0
 # Of the seconds of a step, what a further row is thought to cost until it is known: so much that
 # only good guesses are tried at first, and so little that they are.
 MARGINAL = 0.1
+# Rows that may be added before it is known what more of them cost.
+FIRST = 8
 # What is thought of the tokens of a source before any was checked, and how many checks that is
 # worth. Checks of long ago count less.
 PRIOR = {"forced": 0.97, "prompt": 0.5, "lookahead": 0.4, "states": 0.6, "assistant": 0.7}
@@ -40,12 +42,16 @@ class Costs:
             weight = 0.5
         self._seconds[rows] = known + weight * (seconds - known)
 
-    def reaches(self, rows: int) -> bool:
-        """Whether a step of no more rows was noted: the cost of more rows can be told from there.
+    def reach(self, rows: int) -> int:
+        """Return how many rows a step may have that has `rows` without guesses.
 
-        Of fewer rows nothing is known, and they must not be thought to cost as much.
+        None more where nothing so small was noted: of fewer rows than those noted nothing is known,
+        and they must not be thought to cost as much. Else twice as many as were noted, as what lies
+        far beyond them is not known either.
         """
-        return bool(self._rows) and self._rows[0] <= bucket(rows)
+        if not self._rows or self._rows[0] > bucket(rows):
+            return rows
+        return max(2 * self._rows[-1], rows + FIRST)
 
     def seconds(self, rows: int) -> float:
         """Estimate a step, from one that was noted at least."""
@@ -83,10 +89,10 @@ class Pace:
         nearest = min(self._costs, key=lambda known: (abs(known - wanted), known))
         return self._costs[nearest].seconds(rows)
 
-    def knows(self, jobs: int, rows: int) -> bool:
-        """Whether it was measured what a step of so many rows takes, or one of fewer."""
+    def reach(self, jobs: int, rows: int) -> int:
+        """Return how many rows a step may have that has `rows` without guesses; see `Costs`."""
         known = self._costs.get(jobs.bit_length())
-        return known is not None and known.reaches(rows)
+        return rows if known is None else known.reach(rows)
 
     def note_guess(self, source: str, kind: int, accepted: bool) -> None:
         """Learn whether a token of this source and class was accepted, its parent being so."""

@@ -73,7 +73,8 @@ class Speculator:
             a tree for each, maybe an empty one.
         """
         trees = [DraftTree() for _ in jobs]
-        if self._busy >= CONTROL or not self.pace.knows(len(jobs), rows):
+        budget = min(budget, self.pace.reach(len(jobs), rows) - rows)
+        if self._busy >= CONTROL or budget <= 0:
             self._busy = 0
             return trees
         left = [

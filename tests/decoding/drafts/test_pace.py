@@ -53,10 +53,18 @@ def test_batches_have_costs_of_their_own() -> None:
 def test_what_fewer_rows_take_is_not_told_by_more() -> None:
     """Else a batch whose first step was a large one takes all rows up to it for free."""
     pace = pace_of({64: 0.5}, jobs=8)
-    assert [pace.knows(8, rows) for rows in (8, 64, 100)] == [False, True, True]
-    assert not pace.knows(1, 100)  # of other batches nothing was seen
+    assert [pace.reach(8, rows) for rows in (8, 64)] == [8, 128]
+    assert pace.reach(1, 100) == 100  # of other batches nothing was seen
     pace.note_step(8, 8, 0.05)
-    assert pace.knows(8, 8)
+    assert pace.reach(8, 8) == 128
+
+
+def test_steps_grow_as_it_is_learned_what_they_take() -> None:
+    pace = pace_of({8: 0.05}, jobs=8)
+    assert pace.reach(8, 8) == 16
+    pace.note_step(8, 16, 0.07)
+    assert pace.reach(8, 8) == 32
+    assert pace.reach(8, 300) == 308  # beside a prompt that is read
 
 
 def test_no_step_has_guesses_before_one_without_is_known() -> None:
