@@ -6,12 +6,15 @@ and the order of calls, no more. Where the real ones can be imported the tests r
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+import importlib
+import sys
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field
 from enum import Enum, auto
 from types import ModuleType, SimpleNamespace
 from typing import Any, NamedTuple
 
+import pytest
 import torch
 from torch import Tensor
 
@@ -151,6 +154,17 @@ def sglang_modules(registry: Registry, *, is_new: bool) -> dict[str, ModuleType]
     vars(srt).update(constrained=constrained, server_args=arguments)
     modules = (ModuleType("sglang"), srt, constrained, backend, arguments)
     return {module.__name__: module for module in modules}
+
+
+def imported(
+    name: str, modules: dict[str, ModuleType], monkeypatch: pytest.MonkeyPatch
+) -> Iterator[ModuleType]:
+    """An adapter, imported anew on these modules; on those that are installed if there are none."""
+    for other, module in modules.items():
+        monkeypatch.setitem(sys.modules, other, module)
+    monkeypatch.delitem(sys.modules, name, raising=False)
+    yield importlib.import_module(name)
+    sys.modules.pop(name, None)
 
 
 def allowed(logits: Tensor) -> list[list[int]]:

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import importlib
 import importlib.util
-import sys
 from collections.abc import Iterator
 from types import ModuleType
 from typing import Any
@@ -33,13 +32,10 @@ def adapter(
     request: pytest.FixtureRequest, registry: Registry, monkeypatch: pytest.MonkeyPatch
 ) -> Iterator[ModuleType]:
     """The module, on classes that are restated here, or on those of SGLang."""
+    modules = {}
     if request.param != "installed":
-        is_new = request.param == "restated"
-        for name, module in stand_ins.sglang_modules(registry, is_new=is_new).items():
-            monkeypatch.setitem(sys.modules, name, module)
-    monkeypatch.delitem(sys.modules, "guided.integrations.sglang", raising=False)
-    yield importlib.import_module("guided.integrations.sglang")
-    sys.modules.pop("guided.integrations.sglang", None)
+        modules = stand_ins.sglang_modules(registry, is_new=request.param == "restated")
+    yield from stand_ins.imported("guided.integrations.sglang", modules, monkeypatch)
 
 
 @pytest.fixture

@@ -34,12 +34,8 @@ def adapter(
     request: pytest.FixtureRequest, model: Model, monkeypatch: pytest.MonkeyPatch
 ) -> Iterator[ModuleType]:
     """The module, on classes that are restated here, or on those of vLLM."""
-    if request.param == "restated":
-        for name, module in stand_ins.vllm_modules(model.tokenizer).items():
-            monkeypatch.setitem(sys.modules, name, module)
-    monkeypatch.delitem(sys.modules, "guided.integrations.vllm", raising=False)
-    yield importlib.import_module("guided.integrations.vllm")
-    sys.modules.pop("guided.integrations.vllm", None)
+    modules = stand_ins.vllm_modules(model.tokenizer) if request.param == "restated" else {}
+    yield from stand_ins.imported("guided.integrations.vllm", modules, monkeypatch)
 
 
 @pytest.fixture

@@ -6,7 +6,6 @@ import importlib
 import importlib.util
 import inspect
 import random
-import sys
 from collections.abc import Iterator, Sequence
 from types import ModuleType, SimpleNamespace
 from typing import Any
@@ -33,13 +32,8 @@ def adapter(
     request: pytest.FixtureRequest, model: Model, monkeypatch: pytest.MonkeyPatch
 ) -> Iterator[ModuleType]:
     """The module, on classes that are restated here, or on those of vLLM."""
-    if request.param == "restated":
-        for name, module in stand_ins.vllm_modules(model.tokenizer).items():
-            monkeypatch.setitem(sys.modules, name, module)
-    name = "guided.integrations.vllm_second_runner"
-    monkeypatch.delitem(sys.modules, name, raising=False)
-    yield importlib.import_module(name)
-    sys.modules.pop(name, None)
+    modules = stand_ins.vllm_modules(model.tokenizer) if request.param == "restated" else {}
+    yield from stand_ins.imported("guided.integrations.vllm_second_runner", modules, monkeypatch)
 
 
 class Runner:
