@@ -138,7 +138,7 @@ thread: build/thread/site
 
 # Without Python: the core by itself, against itself.
 FUZZ = mkdir -p $(@D) && $(CXX) -std=c++20 -O1 -g -Wall -Wextra -pthread -Iguided/core $(filter %.cpp,$^) -o $@
-FUZZED = $(wildcard guided/core/*.cpp)
+FUZZED = $(wildcard guided/core/*.cpp) guided/core/layers/parallel.cpp
 
 build/fuzz/fuzz_core: tests/fuzz/fuzz_core.cpp $(FUZZED)
 	$(FUZZ) -fsanitize=address,undefined -fno-sanitize-recover=undefined
