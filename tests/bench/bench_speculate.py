@@ -53,7 +53,8 @@ class Sum:
 
     Attributes:
         seconds: from the prompt to the end of the text.
-        prompt_seconds: of these, the forward that reads the prompt.
+        prompt_seconds: of these, the forward that reads the prompt; of a batch, until the last
+            prompt is read.
         drafts: tokens by the source that guessed them, and how many of them were accepted.
     """
 
