@@ -248,12 +248,7 @@ uint32_t Arena::repeat(uint32_t body, uint32_t minimum, uint32_t maximum) {
         bool gapless = minimum == maximum || high == kNone ||
                        (uint64_t{minimum} + 1) * low <= uint64_t{minimum} * high + 1;
         if (minimum == 0 && low > 1) gapless = false;
-        if (gapless) {
-            auto times = [](uint32_t x, uint32_t y) {
-                return x == 0 || y == 0 ? 0 : multiply(x, y);
-            };
-            return repeat(inner, times(low, minimum), times(high, maximum));
-        }
+        if (gapless) return repeat(inner, multiply(low, minimum), multiply(high, maximum));
     }
     const Node& x = nodes_[body];
     Hash128 h = combine(combine(Hash128{15, 16}, x.hash), uint64_t{minimum} << 32 | maximum);

@@ -25,8 +25,8 @@ sys.path.insert(0, str(ROOT))  # so that this file also runs as a script
 
 import guided  # noqa: E402 (after the path is set)
 from guided.decoding import Job  # noqa: E402
-from guided.decoding.drafts.pace import Pace  # noqa: E402
 from tests.bench.bench_decode import default_gguf  # noqa: E402
+from tests.decoding.simple_drafters import EagerPace  # noqa: E402
 
 PROMPT = "A short history of the lighthouse, in plain words:"
 CHANCES, LENGTHS = (0.5, 0.8, 0.95), (1, 2, 4, 8, 16)
@@ -56,21 +56,15 @@ class Oracle:
         pass
 
 
-class Always(Pace):
+class Always(EagerPace):
     """Checks whatever is proposed, and notes what steps take."""
 
     def __init__(self) -> None:
         super().__init__()
         self.steps: dict[int, list[float]] = {}
 
-    def reach(self, jobs: int, rows: int) -> int:
-        return rows + 10**6
-
     def note_step(self, jobs: int, rows: int, seconds: float) -> None:
         self.steps.setdefault(rows, []).append(seconds)
-
-    def seconds(self, jobs: int, rows: int) -> float:
-        return 1.0
 
 
 def expected(chance: float, length: int) -> float:

@@ -29,13 +29,12 @@ END = 1
 EVERYTHING = list(range(VOCABULARY))
 
 
-@pytest.fixture(params=["restated", "installed"] if INSTALLED else ["restated"])
+@pytest.fixture
 def adapter(
-    request: pytest.FixtureRequest, model: Model, monkeypatch: pytest.MonkeyPatch
+    vllm_modules: dict[str, ModuleType], monkeypatch: pytest.MonkeyPatch
 ) -> Iterator[ModuleType]:
     """The module, on classes that are restated here, or on those of vLLM."""
-    modules = stand_ins.vllm_modules(model.tokenizer) if request.param == "restated" else {}
-    yield from stand_ins.imported("guided.integrations.vllm", modules, monkeypatch)
+    yield from stand_ins.imported("guided.integrations.vllm", vllm_modules, monkeypatch)
 
 
 @pytest.fixture

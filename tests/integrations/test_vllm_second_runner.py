@@ -27,13 +27,14 @@ EVERYTHING = list(range(VOCABULARY))
 SLOTS, LENGTH = 6, 64
 
 
-@pytest.fixture(params=["restated", "installed"] if INSTALLED else ["restated"])
+@pytest.fixture
 def adapter(
-    request: pytest.FixtureRequest, model: Model, monkeypatch: pytest.MonkeyPatch
+    vllm_modules: dict[str, ModuleType], monkeypatch: pytest.MonkeyPatch
 ) -> Iterator[ModuleType]:
     """The module, on classes that are restated here, or on those of vLLM."""
-    modules = stand_ins.vllm_modules(model.tokenizer) if request.param == "restated" else {}
-    yield from stand_ins.imported("guided.integrations.vllm_second_runner", modules, monkeypatch)
+    yield from stand_ins.imported(
+        "guided.integrations.vllm_second_runner", vllm_modules, monkeypatch
+    )
 
 
 class Runner:

@@ -26,26 +26,6 @@ struct Widened {
     }
 };
 
-// Two neighbours at a time, of bfloat16, added in float32 (AVX512-BF16). Clang takes no such
-// instruction outside of functions that are compiled for it.
-#ifndef __clang__
-struct Paired {
-    using Row = Brain;
-    static constexpr int kLanes = 16, kStep = 32;
-    using Floats = Vector<kLanes>::Floats;
-    using Pairs = Vector<kStep>::Halves;
-    static GUIDED_INLINE Pairs load(const Brain* at) {
-        Pairs pairs;
-        std::memcpy(&pairs, at, sizeof pairs);
-        return pairs;
-    }
-    // Intrinsics cannot be inlined into templates that have no target of their own.
-    static GUIDED_INLINE void add(Floats& sums, const Pairs& weights, const Pairs& inputs) {
-        asm("vdpbf16ps %2, %1, %0" : "+v"(sums) : "v"(weights), "vm"(inputs));
-    }
-};
-#endif
-
 template <typename Element, typename Row>
 struct Job {
     const Row* rows;
@@ -151,21 +131,40 @@ GUIDED_FOR_512 void multiply_512(const Job<float, float>& job, size_t begin, siz
 GUIDED_FOR_512 void multiply_512(const Job<Brain, float>& job, size_t begin, size_t end) {
     multiply_span<Widened<16>, 3, 8>(job, begin, end);
 }
-#ifdef __clang__
-constexpr bool kHasPairs = false;
-void multiply_pairs(const Job<Brain, Brain>&, size_t, size_t) {}
-#else
-constexpr bool kHasPairs = true;
-GUIDED_FOR_512 void multiply_pairs(const Job<Brain, Brain>& job, size_t begin, size_t end) {
-    multiply_span<Paired, 3, 8>(job, begin, end);
-}
-#endif
 GUIDED_FOR_256 void multiply_256(const Job<float, float>& job, size_t begin, size_t end) {
     multiply_span<Widened<8>, 2, 6>(job, begin, end);
 }
 GUIDED_FOR_256 void multiply_256(const Job<Brain, float>& job, size_t begin, size_t end) {
     multiply_span<Widened<8>, 2, 6>(job, begin, end);
 }
+
+#ifdef __clang__  // it takes no such instruction outside of functions that are compiled for it
+constexpr bool kHasPairs = false;
+void multiply_pairs(const Job<Brain, Brain>&, size_t, size_t) {}
+#else
+constexpr bool kHasPairs = true;
+
+// Two neighbours at a time, of bfloat16, added in float32 (AVX512-BF16).
+struct Paired {
+    using Row = Brain;
+    static constexpr int kLanes = 16, kStep = 32;
+    using Floats = Vector<kLanes>::Floats;
+    using Pairs = Vector<kStep>::Halves;
+    static GUIDED_INLINE Pairs load(const Brain* at) {
+        Pairs pairs;
+        std::memcpy(&pairs, at, sizeof pairs);
+        return pairs;
+    }
+    // Intrinsics cannot be inlined into templates that have no target of their own.
+    static GUIDED_INLINE void add(Floats& sums, const Pairs& weights, const Pairs& inputs) {
+        asm("vdpbf16ps %2, %1, %0" : "+v"(sums) : "v"(weights), "vm"(inputs));
+    }
+};
+
+GUIDED_FOR_512 void multiply_pairs(const Job<Brain, Brain>& job, size_t begin, size_t end) {
+    multiply_span<Paired, 3, 8>(job, begin, end);
+}
+#endif
 
 bool has_pairs() {
     static const bool has = kHasPairs && has_512() && __builtin_cpu_supports("avx512bf16");
